@@ -37,11 +37,14 @@ bool prom_next_family(struct prom *p, struct buf *out);
 void prom_free(struct prom *p); /* accepts NULL */
 
 /* For terminals. width: columns, of which frames take at least 80 (rows: 0 is no limit); colour: SGR sequences; ascii:
- * nothing but ASCII of our own; answer: what is free, in a line above the frame. */
+ * nothing but ASCII of our own; answer: what is free, in a line above the frame. all: counts for that line; NULL: of
+ * the view. rest: the lines of the view's nodes only, behind those of others. */
 struct term {
     int width;
-    bool colour, ascii, answer;
+    bool colour, ascii, answer, rest;
+    const struct tally *all;
 };
+typedef void render_term_fn(struct buf *out, const struct view *v, const struct term *t);
 /* vesta's /?term=true, /?term=true&detail=true and /gpu_table?term=true with our name in the first line. At width 80
  * the layout is vesta's to the column; from 89 on there is a state, from 97 on users. */
 void render_term_summary(struct buf *out, const struct view *v, const struct term *t);

@@ -22,7 +22,7 @@ struct pen {
     struct buf *out;
     const struct view *v;
     int width;
-    bool colour, ascii;
+    bool colour, ascii, rest;
     const struct glyphs *g;
 };
 
@@ -32,16 +32,21 @@ static struct pen pen_of(struct buf *out, const struct view *v, const struct ter
 
     p.width = MAX(WIDTH_MIN, MIN(t->width, WIDTH_MAX));
     p.g = t->ascii ? &glyphs_ascii : &glyphs_utf8;
+    p.rest = t->rest;
+    if (t->rest)
+        return p;
     if (v->notice) {
         buf_adds(out, "! ");
         plain_line(out, str_of(v->notice));
         buf_addc(out, '\n');
     }
     if (t->answer) {
-        struct tally all;
-        view_tally(v, &all);
-        view_answer(v, &all, out);
-        view_counts(v, &all, "\n", t->ascii ? " | " : " · ", out);
+        struct tally own;
+        const struct tally *all = t->all ?: &own;
+        if (!t->all)
+            view_tally(v, &own);
+        view_answer(v, all, out);
+        view_counts(v, all, "\n", t->ascii ? " | " : " · ", out);
         buf_addc(out, '\n');
     }
     return p;
@@ -110,6 +115,8 @@ static void frame_head(struct pen *p, const char *what, const int *widths, const
 {
     int inner = p->width - 2;
 
+    if (p->rest)
+        return;
     rule(p, &inner, 1);
     buf_adds(p->out, "| muster ver. ");
     cell(p, version_of(p->v), p->width - 17 - (int)strlen(what), FIT_LEFT);
@@ -446,7 +453,8 @@ void render_term_detail(struct buf *out, const struct view *v, const struct term
 {
     struct pen p = pen_of(out, v, t);
 
-    buf_addf(out, "muster ver. %s\n", version_of(v));
+    if (!p.rest)
+        buf_addf(out, "muster ver. %s\n", version_of(v));
     for (size_t i = 0; i < v->n && out->err == 0; i++) {
         const struct node_now *n = v->nodes[i];
         AUTO_BUF b = BUF_INIT(512);

@@ -38,8 +38,10 @@ struct compress *compress_new(struct event_base *loop)
 
 void compress_free(struct compress *p)
 {
+    struct work *w = p ? p->work : NULL;
     if (p)
-        work_free(p->work);
+        p->work = NULL; /* what ends now starts nothing more */
+    work_free(w);
     free(p);
 }
 
@@ -68,6 +70,11 @@ static void back_on_loop(struct work_job *j)
     buf_fini(&k->gz);
     blob_unref(k->blob);
     free(k);
+}
+
+bool compress_run(struct compress *p, struct work_job *job)
+{
+    return work_add(p->work, job, LIMIT_MS) == 0;
 }
 
 bool compress_add(struct compress *p, struct blob *b, void (*done)(void *arg), void *arg)

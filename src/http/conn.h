@@ -50,6 +50,7 @@ struct conn {
     size_t sending;                /* of httpd.replies */
     struct exchange *x;
     struct late *late;
+    struct chunked_reply *chunked;
     struct stream_conn *stream;
     char peer[64];
 };
@@ -81,10 +82,11 @@ struct httpd {
     struct io_group *group; /* of patient connections */
     struct conn queue[2];   /* .behind waits longest; patient ones are in the second */
     size_t n_queued;
-    unsigned served_of;  /* the queue that had a turn last: they take turns */
-    bool looked;         /* patient ones brought something, and some of it may be queued */
-    struct event *again; /* the next turn, for the queue */
-    int64_t spent_us[2]; /* on requests since the queues had their turn last: by the same two */
+    unsigned served_of;       /* the queue that had a turn last: they take turns */
+    bool looked;              /* patient ones brought something, and some of it may be queued */
+    struct event *again;      /* the next turn, for the queue */
+    int64_t patient_since_ms; /* requests of patient connections wait since then; 0: none */
+    int64_t spent_us[2];      /* on requests since the queues had their turn last: by the same two */
     struct conn_limit *per_address;
     size_t bodies, replies;
     struct exchange *spare;
@@ -102,4 +104,6 @@ void conn_reply(struct conn *c, struct reply *rp);
 /* As far as the bytes at hand allow; one request at most, none if full. c may be gone when this returns. */
 void conn_move(struct conn *c, bool full);
 void conn_end(struct conn *c);
+void chunked_reply_sent(struct chunked_reply *r);          /* all its bytes so far have left */
+void chunked_reply_leave(struct chunked_reply *r);         /* the connection ends */
 void conn_unref_blob(const void *p, size_t n, void *blob); /* bytes of a blob have left */

@@ -117,6 +117,8 @@ static void conn_free(struct conn *c)
     late_gone(c);
     if (c->late)
         c->late->c = NULL;
+    if (c->chunked)
+        chunked_reply_leave(c->chunked);
     exchange_end(c);
     queue_leave(c);
     c->h->replies -= c->sending;
@@ -488,8 +490,12 @@ static bool step_reply(struct conn *c)
 static bool conn_may(struct conn *c, bool full)
 {
     bool may = !full && !c->before && c->h->spent_us[c->patient] < TURN_US;
-    if (!may && io_in(c->io).len > 0)
+    if (io_in(c->io).len == 0)
+        return may;
+    if (!may)
         queue_join(c);
+    if (c->patient && !c->h->patient_since_ms && c->h->group)
+        c->h->patient_since_ms = clock_mono_ms();
     return may;
 }
 
@@ -542,7 +548,10 @@ static void on_looked(void *arg)
 {
     struct httpd *h = arg;
     h->looked = h->n_queued > 0;
-    if (!h->looked && h->ops.looked)
+    if (h->looked)
+        return;
+    h->patient_since_ms = 0;
+    if (h->ops.looked)
         h->ops.looked(h->ops.arg);
 }
 
@@ -570,9 +579,12 @@ static void on_again(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
         queue_leave(c);
         conn_step(c);
     }
-    if (h->n_queued > 0)
+    if (h->n_queued > 0) {
         event_add(h->again, &(struct timeval){0});
-    else if (h->looked)
+        return;
+    }
+    h->patient_since_ms = 0;
+    if (h->looked)
         on_looked(h);
 }
 
@@ -591,6 +603,9 @@ static void on_io(void *arg, int words)
         c->dead = true;
     if (c->eof)
         late_gone(c);
+    c->dead |= c->eof && c->chunked;
+    if ((words & IO_SENT) && c->chunked && !c->dead)
+        chunked_reply_sent(c->chunked);
     conn_step(c);
 }
 
@@ -711,6 +726,11 @@ void httpd_free(struct httpd *h)
 void httpd_group_every(struct httpd *h, int64_t ms)
 {
     io_group_every(h->group, ms);
+}
+
+int64_t httpd_patient_wait_ms(const struct httpd *h)
+{
+    return h && h->patient_since_ms ? MAX(clock_mono_ms() - h->patient_since_ms, 1) : 0;
 }
 
 struct ports *httpd_ports(struct httpd *h)

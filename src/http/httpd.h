@@ -19,6 +19,7 @@
 struct event_base;
 struct ports;
 struct ssl_ctx_st;
+struct work_job;
 
 struct httpd_conf {
     size_t max_connections, max_per_address;
@@ -38,6 +39,7 @@ struct httpd_ops {
     /* Compress a large blob beside the loop and call done(done_arg) on it, later, but before httpd_free; NULL, or
      * false: here and now then. */
     bool (*pack)(void *arg, struct blob *b, void (*done)(void *done_arg), void *done_arg);
+    bool (*run)(void *arg, struct work_job *job); /* on the worker that compresses; false, or NULL: it does not run */
     void (*looked)(void *arg); /* all that patient connections had brought is handled; NULL: nobody asks */
 };
 
@@ -62,6 +64,8 @@ void httpd_tick(struct httpd *h);         /* once a second: what took too long e
 
 /* This connection's requests are not urgent: they are read in groups, every group_ms. Call inside handle(). */
 void httpd_patient(struct request *rq);
+int64_t
+httpd_patient_wait_ms(const struct httpd *h); /* for how long some of them have waited; 0: none wait, or h NULL */
 void httpd_group_every(struct httpd *h, int64_t ms); /* another group_ms from now on */
 
 /* ---- late replies: handle() returned REPLY_LATER ---- */

@@ -41,6 +41,8 @@ void reply_head_put(struct buf *b, const struct reply *rp, const struct reply_he
             buf_adds(b, "\r\nContent-Length: ");
             buf_addu(b, (uint64_t)a->length);
         }
+        if (a->chunked)
+            buf_adds(b, "\r\nTransfer-Encoding: chunked");
         buf_adds(b, "\r\nContent-Type: ");
         buf_adds(b, rp->type ? rp->type : "application/json");
     }

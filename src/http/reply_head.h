@@ -13,8 +13,8 @@ struct reply_date {
 
 struct reply_head {
     int status;
-    int64_t length; /* of the body; -1: not known, for a HEAD whose GET would be compressed first */
-    bool gz, close, old;
+    int64_t length; /* of the body; -1: not known, for a HEAD whose GET would be compressed first, or chunked */
+    bool gz, close, old, chunked;
 };
 
 void reply_head_put(struct buf *out, const struct reply *rp, const struct reply_head *a, struct reply_date *date);

@@ -68,15 +68,14 @@ struct past_ask {
 };
 /*
  * An answer about all nodes that is too long for one turn of the loop: the hub has it drawn piece by piece. Made by a
- * route, with copies of all it needs, for nodes come and go meanwhile.
+ * route, with copies of all it needs, for nodes come and go meanwhile. Each step finds what it wrote before still in
+ * out, or, where that was sent already, an empty out.
  */
 struct drawing {
     bool (*step)(struct drawing *d, struct api *a, size_t bytes); /* about so many more onto out; true: that is all */
     void (*end)(struct drawing *d);                               /* frees d */
-    struct buf key, out;                                          /* key: the cache's; empty: it is not kept there */
-    struct buf piece;                                             /* of a stream: out, compressed (cache.h) */
-    uint64_t version;
-    int64_t at_ms, cost_us; /* cost: the hub adds it up */
+    struct buf out;
+    struct buf piece; /* of a stream: out, compressed (cache.h) */
 };
 /* An answer that could not be given: err's code (-ECANCELED: out of time) and sentence as a problem. */
 void reply_failed(struct reply *rp, int code, const struct err *err);

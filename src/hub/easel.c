@@ -1,90 +1,60 @@
-/*
- * easel.c: a queue of answers that are drawn in pieces, and of who waits for each. A timer without delay draws one
- * piece in each turn of the loop.
- */
+/* easel.c: a queue of answers that are drawn in pieces. A timer draws some pieces in each turn of the loop. */
 #include "hub/easel.h"
 
 #include <event2/event.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "http/chunked_reply.h"
 #include "hub/hub.h"
 
-#define PIECE_BYTES (256u << 10) /* of a turn: about a millisecond */
-#define QUEUE_MAX   64
-#define EACH_MAX    8    /* of one address */
-#define NEW_MS      2000 /* one that was begun this lately will do for another who asks */
-
-struct viewer {
-    struct viewer *next;
-    struct late *late;
-    struct reply rp; /* all but the body */
-    void (*done)(void *arg, struct blob *b);
-    void *arg; /* instead of both: the hub itself */
-    bool gone;
-};
+#define PIECE_BYTES (256u << 10) /* about a millisecond */
+#define TURN_US     4000         /* of a turn of the loop, the last piece over it */
+#define SHARE_US    50000        /* while agents wait: one turn in this time */
+#define PAUSE_US    5000
+#define BUSY_MS     1000 /* agents have waited this long: no more answers are begun */
+#define QUEUE_MAX   32
+#define EACH_MAX    8 /* of one address */
 
 struct sheet {
     struct sheet *next;
     struct drawing *d;
-    struct viewer *viewers;
-    char peer[64]; /* who asked first; empty: the hub itself */
-    bool counted;  /* among the places there are */
-    char etag[48]; /* of the answer to who asked first */
+    struct chunked_reply *out; /* NULL: for the hub itself, which gets it whole: */
+    void (*done)(void *arg, struct blob *b);
+    void *arg;
+    bool left;
+    char peer[64]; /* who asked; empty: the hub itself */
 };
 
 struct easel {
     struct hub *h;
     struct event *turn;
-    struct sheet *head; /* the one being drawn */
-    size_t n;
+    struct sheet *head;
+    int64_t drew_us; /* the last turn with a piece */
     uint64_t turns;
 };
 
-static void viewer_gone(void *arg)
+static bool is_unwanted(const struct sheet *s)
 {
-    ((struct viewer *)arg)->gone = true;
+    return s->out ? chunked_reply_is_gone(s->out) : s->left;
 }
 
-static bool anybody_waits(const struct sheet *s)
-{
-    for (const struct viewer *v = s->viewers; v; v = v->next)
-        if (!v->gone)
-            return true;
-    return false;
-}
-
-/* To everybody who waits: what was drawn, or why not. */
-static void sheet_give(struct easel *e, struct sheet *s, int status, const char *why)
+static void sheet_end(struct sheet *s, bool whole)
 {
     struct drawing *d = s->d;
-    struct blob *b = status ? NULL : blob_new(&d->out);
 
-    if (b) {
-        b->piece = d->piece;
-        d->piece = (struct buf){0};
-        memcpy(b->etag, s->etag, sizeof(b->etag));
-    }
-    if (b && d->key.len)
-        cache_put(e->h->api.cache, buf_str(&d->key), d->version, clock_wall_ms(), d->cost_us, b);
-    for (struct viewer *v = s->viewers, *next; v; v = next) {
-        next = v->next;
-        if (v->done) {
-            if (!v->gone)
-                v->done(v->arg, b);
-            free(v);
-            continue;
-        }
+    if (s->out) {
+        chunked_reply_end(s->out, whole);
+    } else {
+        struct blob *b = whole && !d->out.err ? blob_new(&d->out) : NULL;
         if (b) {
-            v->rp.blob = blob_ref(b);
-            memcpy(v->rp.etag, b->etag, sizeof(v->rp.etag));
-        } else {
-            reply_problem(&v->rp, status, "%s", why);
+            b->piece = d->piece;
+            d->piece = (struct buf){0};
         }
-        httpd_late_reply(v->late, &v->rp);
-        free(v);
+        if (!s->left)
+            s->done(s->arg, b);
+        blob_unref(b);
     }
-    blob_unref(b);
     d->end(d);
     free(s);
 }
@@ -108,37 +78,65 @@ static void go_behind(struct easel *e, const char *peer)
     *at = theirs;
 }
 
-static void next_turn(struct easel *e)
+/* The first that can be drawn now; NULL: all wait for their clients. */
+static struct sheet *next_ready(const struct easel *e)
 {
-    if (e->head)
+    struct sheet *s = e->head;
+
+    while (s && s->out && !is_unwanted(s) && !chunked_reply_has_room(s->out))
+        s = s->next;
+    return s;
+}
+
+static void next_turn(void *arg)
+{
+    struct easel *e = arg;
+
+    if (next_ready(e))
         event_add(e->turn, &(struct timeval){0});
+}
+
+static void sheet_remove(struct easel *e, struct sheet *s)
+{
+    struct sheet **at = &e->head;
+
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+    go_behind(e, s->peer);
+}
+
+static void draw_piece(struct easel *e, struct sheet *s)
+{
+    bool unwanted = is_unwanted(s), done = unwanted;
+
+    if (!unwanted) {
+        done = s->d->step(s->d, &e->h->api, PIECE_BYTES);
+        e->turns++;
+        if (s->out)
+            chunked_reply_add(s->out, &s->d->out);
+    }
+    if (!done)
+        return;
+    sheet_remove(e, s);
+    sheet_end(s, !unwanted);
 }
 
 static void on_turn(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 {
     struct easel *e = arg;
-    struct sheet *s = e->head;
-    bool done = false;
+    struct sheet *s = next_ready(e);
+    int64_t begin_us = clock_mono_us();
 
-    if (!s)
+    if (s && httpd_patient_wait_ms(e->h->httpd) && begin_us - e->drew_us < SHARE_US) {
+        event_add(e->turn, &(struct timeval){.tv_usec = PAUSE_US});
         return;
-    bool wanted = anybody_waits(s);
-    if (wanted) {
-        int64_t begin_us = clock_thread_us();
-        done = s->d->step(s->d, &e->h->api, PIECE_BYTES);
-        s->d->cost_us += clock_thread_us() - begin_us;
-        e->turns++;
     }
-    if (done || !wanted) {
-        e->head = s->next;
-        e->n -= s->counted;
-        go_behind(e, s->peer);
-        if (!wanted)
-            sheet_give(e, s, 503, "nobody waits for this any more");
-        else if (s->d->out.err)
-            sheet_give(e, s, 500, "the answer is too large; ask for one node");
-        else
-            sheet_give(e, s, 0, NULL);
+    e->drew_us = begin_us;
+    while (s) {
+        bool more = s->out; /* what the hub gets whole is drawn a piece a turn */
+        draw_piece(e, s);
+        s = more && clock_mono_us() - begin_us < TURN_US ? next_ready(e) : NULL;
     }
     next_turn(e);
 }
@@ -158,7 +156,7 @@ void easel_free(struct easel *e)
     while (e->head) {
         struct sheet *s = e->head;
         e->head = s->next;
-        sheet_give(e, s, 503, "the hub stops; try again in a moment");
+        sheet_end(s, false);
     }
     event_free(e->turn);
     free(e);
@@ -171,69 +169,61 @@ uint64_t easel_turns(const struct easel *e)
 
 static bool has_room(const struct easel *e, const struct request *rq)
 {
-    size_t theirs = 0;
+    size_t n = 0, theirs = 0;
 
-    for (const struct sheet *s = e->head; s && rq->peer[0]; s = s->next)
-        theirs += s->counted && strcmp(s->peer, rq->peer) == 0;
-    return e->n < QUEUE_MAX && theirs < EACH_MAX;
+    for (const struct sheet *s = e->head; s; s = s->next) {
+        n += s->out != NULL;
+        theirs += s->out && rq->peer[0] && strcmp(s->peer, rq->peer) == 0;
+    }
+    return n < QUEUE_MAX && theirs < EACH_MAX;
 }
 
-static struct sheet *sheet_new(struct drawing *d, const char *peer)
+static struct sheet *sheet_add(struct easel *e, struct drawing *d, const char *peer)
 {
-    struct sheet *s = NEW(struct sheet, .d = d);
+    struct sheet *s = NEW(struct sheet, .d = d), **at = &e->head;
 
     mem_copy_str(s->peer, sizeof(s->peer), peer);
+    while (*at)
+        at = &(*at)->next;
+    *at = s;
     return s;
 }
 
-struct viewer *easel_make(struct easel *e, const char *peer, struct drawing *d, void (*done)(void *arg, struct blob *b),
-                          void *arg)
+struct sheet *easel_make(struct easel *e, const char *peer, struct drawing *d, void (*done)(void *arg, struct blob *b),
+                         void *arg)
 {
-    struct sheet **at = &e->head;
-    struct viewer *v = NEW(struct viewer, .done = done, .arg = arg);
+    struct sheet *s = sheet_add(e, d, peer);
 
-    while (*at)
-        at = &(*at)->next;
-    *at = sheet_new(d, peer);
-    (*at)->viewers = v;
+    s->done = done;
+    s->arg = arg;
     next_turn(e);
-    return v;
+    return s;
 }
 
-void easel_leave(struct viewer *v)
+void easel_leave(struct sheet *s)
 {
-    if (v)
-        v->gone = true;
+    if (s)
+        s->left = true;
 }
 
 enum reply_how easel_draw(struct hub *h, struct request *rq, struct reply *rp, struct drawing *d)
 {
     struct easel *e = h->easel;
-    struct sheet **at = &e->head, *s = NULL;
+    bool busy = httpd_patient_wait_ms(h->httpd) > BUSY_MS;
 
-    for (; *at; at = &(*at)->next)
-        if (d->at_ms - (*at)->d->at_ms < NEW_MS && d->at_ms >= (*at)->d->at_ms &&
-            str_eq_str(buf_str(&(*at)->d->key), buf_str(&d->key)))
-            s = *at;
-    if (!s && !has_room(e, rq)) {
+    if (busy || !has_room(e, rq)) {
         d->end(d);
-        snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 2");
-        return reply_problem(rp, 503, "too much is being asked at once; try again in a moment");
+        snprintf(rp->extra, sizeof(rp->extra), "Retry-After: %d", busy ? 5 : 2);
+        return reply_problem(rp, 503,
+                             busy ? "the hub is busy with samples from agents; retry in a few seconds"
+                                  : "too many large answers are requested at the same time; retry in a few "
+                                    "seconds");
     }
-    if (s) {
+    struct chunked_reply *out = chunked_reply_new(rq, rp, next_turn, e);
+    if (out)
+        sheet_add(e, d, rq->peer)->out = out;
+    else
         d->end(d);
-    } else {
-        s = *at = sheet_new(d, rq->peer);
-        s->counted = true;
-        memcpy(s->etag, rp->etag, sizeof(s->etag));
-        e->n++;
-    }
-    struct viewer *v = NEW(struct viewer, .rp = *rp);
-    *rp = (struct reply){0};
-    v->late = httpd_late(rq);
-    v->next = s->viewers;
-    s->viewers = v;
-    httpd_late_watch(v->late, viewer_gone, v);
     next_turn(e);
     return REPLY_LATER;
 }

@@ -107,6 +107,12 @@ static bool pack(void *arg, struct blob *b, void (*done)(void *done_arg), void *
     return h->compress && compress_add(h->compress, b, done, done_arg);
 }
 
+static bool run_compress(void *arg, struct work_job *job)
+{
+    struct hub *h = arg;
+    return h->compress && compress_run(h->compress, job);
+}
+
 /* What agents brought together is written together, at once. */
 static void looked(void *arg)
 {
@@ -400,6 +406,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
                                   .handle = handle,
                                   .problem = problem,
                                   .pack = pack,
+                                  .run = run_compress,
                                   .looked = looked};
     gethostname(s->own_name, sizeof(s->own_name) - 1);
     for (char *c = s->own_name; *c; c++)

@@ -27,8 +27,11 @@ struct picture {
     } * nodes;
     bool any, begun, openmetrics;
     bool lent;          /* the filter */
-    struct tally tally; /* of a summary */
-    struct prom *prom;  /* NULL: JSON */
+    struct tally tally; /* of a summary, and for a page's answer */
+    char words[FILTER_SAID];
+    render_term_fn *page;
+    struct term term;
+    struct prom *prom; /* NULL: JSON */
 };
 
 static void picture_end(struct drawing *d)
@@ -39,7 +42,6 @@ static void picture_end(struct drawing *d)
     if (!p->lent)
         filter_free(p->filter);
     arena_fini(&p->mem);
-    buf_fini(&d->key);
     buf_fini(&d->out);
     buf_fini(&d->piece);
     FREE_ALL(p->nodes, p->notice, p);
@@ -181,17 +183,58 @@ static bool list_step(struct drawing *d, struct api *a, size_t bytes)
     return done || d->out.err;
 }
 
-static bool summary_step(struct drawing *d, struct api *a, UNUSED size_t bytes)
+/* False: there are more nodes to count. */
+static bool tally_step(struct picture *p, struct api *a)
 {
-    struct picture *p = (struct picture *)d;
     size_t end = step_end(p);
     const struct node_now *n;
-    char words[FILTER_SAID] = "";
     bool twin;
 
     while ((n = next_node(p, a, end, &twin)))
         tally_add(&p->tally, &p->view, n);
-    if (p->at < p->n)
+    return p->at == p->n;
+}
+
+static bool text_step(struct drawing *d, struct api *a, size_t bytes)
+{
+    struct picture *p = (struct picture *)d;
+    size_t from = d->out.len, end = step_end(p);
+    struct view v = p->view;
+    const struct node_now *n;
+    bool twin;
+
+    if (!p->begun)
+        p->page(&d->out, &v, &p->term);
+    p->begun = p->term.rest = true;
+    v.nodes = &n;
+    v.n = 1;
+    while (d->out.len - from < bytes && (n = next_node(p, a, end, &twin)))
+        p->page(&d->out, &v, &p->term);
+    return p->at == p->n;
+}
+
+/* What a page begins with is about all nodes. */
+static bool text_tally_step(struct drawing *d, struct api *a, UNUSED size_t bytes)
+{
+    struct picture *p = (struct picture *)d;
+
+    if (!tally_step(p, a))
+        return false;
+    if (p->filter)
+        filter_say(p->filter, &p->kinds, p->words);
+    p->view.words = p->words[0] ? p->words : NULL;
+    p->term.all = &p->tally;
+    p->at = 0;
+    d->step = text_step;
+    return false;
+}
+
+static bool summary_step(struct drawing *d, struct api *a, UNUSED size_t bytes)
+{
+    struct picture *p = (struct picture *)d;
+    char words[FILTER_SAID] = "";
+
+    if (!tally_step(p, a))
         return false;
     if (p->filter)
         filter_say(p->filter, &p->kinds, words);
@@ -224,9 +267,8 @@ static bool metrics_step(struct drawing *d, struct api *a, size_t bytes)
 
 static struct picture *picture_new(const struct view *v, struct filter *f, step_fn *draw)
 {
-    struct picture *p =
-        NEW(struct picture, .d = {.end = picture_end, .step = draw, .version = v->version, .at_ms = v->at_ms},
-            .draw = draw, .view = *v, .notice = mem_str(v->notice), .filter = f, .n = v->n);
+    struct picture *p = NEW(struct picture, .d = {.end = picture_end, .step = draw}, .draw = draw, .view = *v,
+                            .notice = mem_str(v->notice), .filter = f, .n = v->n);
 
     p->d.out = BUF_INIT(DRAW_MAX);
     p->view.notice = p->notice;
@@ -255,6 +297,15 @@ struct drawing *draw_snapshot(const struct view *v, struct filter *f, bool list)
 
     p->d.piece = BUF_INIT(DRAW_MAX);
     p->lent = true;
+    return &p->d;
+}
+
+struct drawing *draw_text(const struct view *v, struct filter *f, render_term_fn *page, const struct term *t)
+{
+    struct picture *p = picture_new(v, f, t->answer ? text_tally_step : text_step);
+
+    p->page = page;
+    p->term = *t;
     return &p->d;
 }
 

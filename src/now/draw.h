@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "format/render.h"
 #include "hub/api.h"
 #include "model/now.h"
 
@@ -18,5 +19,7 @@ struct drawing *draw_snapshot(const struct view *v, struct filter *f, bool list)
 void draw_list_begin(struct buf *out, const struct view *v);
 void draw_list_node(struct buf *out, const struct view *v, const struct node_now *n);
 void draw_list_end(struct buf *out);
+/* A page of text: all as of term.h's parts (render.h). */
+struct drawing *draw_text(const struct view *v, struct filter *f, render_term_fn *page, const struct term *t);
 struct drawing *draw_summary(const struct view *v, struct filter *f);
 struct drawing *draw_metrics(const struct view *v, struct filter *f, bool openmetrics);

@@ -62,27 +62,6 @@ static void view_key(const struct select *s, const char *what, struct buf *key)
              s->view.notice ? s->view.notice : "", s->filter ? filter_key(s->filter) : "");
 }
 
-/* Of very many nodes: not in one turn of the loop. False: it is not that much. */
-static bool draw_view(struct api *a, struct request *rq, struct select *s, const char *what,
-                      struct drawing *make(struct select *s, const void *arg), const void *arg, struct reply *rp,
-                      enum reply_how *ret)
-{
-    AUTO_BUF key = BUF_INIT(4096);
-
-    if (s->view.n < DRAW_NODES)
-        return false;
-    view_key(s, what, &key);
-    *ret = REPLY_NOW;
-    rp->blob = cache_get(a->cache, buf_str(&key), s->view.version, rq->now_ms);
-    if (rp->blob)
-        return true;
-    struct drawing *d = make(s, arg);
-    d->key = key;
-    key = (struct buf){0};
-    *ret = easel_draw(a->hub, rq, rp, d);
-    return true;
-}
-
 /* Render through the cache. */
 static enum reply_how reply_view(struct api *a, const struct request *rq, struct select *s, const char *what,
                                  render_fn *render, const void *arg, struct reply *rp)
@@ -110,17 +89,18 @@ static void render_json(struct buf *out, const struct view *v, UNUSED const void
     render_state(out, v);
 }
 
+/* Of very many nodes: not in one turn of the loop. */
+static bool is_large(const struct select *s)
+{
+    return s->view.n >= DRAW_NODES;
+}
+
 /* It is the drawing's from now on. */
-static struct filter *take_filter(struct select *s)
+static struct filter *pop_filter(struct select *s)
 {
     struct filter *f = s->filter;
     s->filter = NULL;
     return f;
-}
-
-static struct drawing *make_state(struct select *s, UNUSED const void *arg)
-{
-    return draw_state(&s->view, take_filter(s));
 }
 
 /* What is given out again may show less than there is by now: it keeps the ETag it had. Otherwise whoever asks for news
@@ -157,10 +137,9 @@ static enum reply_how get_state(struct api *a, struct request *rq, struct reply 
         rp->status = 304;
         return REPLY_NOW;
     }
-    const char *what = all ? "state+" : "state";
-    enum reply_how how;
-    if (!draw_view(a, rq, &s, what, make_state, NULL, rp, &how))
-        how = reply_view(a, rq, &s, what, render_json, NULL, rp);
+    if (is_large(&s))
+        return easel_draw(a->hub, rq, rp, draw_state(&s.view, pop_filter(&s)));
+    enum reply_how how = reply_view(a, rq, &s, all ? "state+" : "state", render_json, NULL, rp);
     keep_etag(rp);
     return how;
 }
@@ -172,20 +151,14 @@ static void render_counts(struct buf *out, const struct view *v, UNUSED const vo
     render_summary(out, v, &t);
 }
 
-static struct drawing *make_summary(struct select *s, UNUSED const void *arg)
-{
-    return draw_summary(&s->view, take_filter(s));
-}
-
 static enum reply_how get_summary(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
 
     if (!select_view(a, rq, request_query(rq, "node"), SEL_SITES, &s, rp))
         return REPLY_NOW;
-    enum reply_how how;
-    if (draw_view(a, rq, &s, "summary", make_summary, NULL, rp, &how))
-        return how;
+    if (is_large(&s))
+        return easel_draw(a->hub, rq, rp, draw_summary(&s.view, pop_filter(&s)));
     return reply_view(a, rq, &s, "summary", render_counts, NULL, rp);
 }
 
@@ -236,11 +209,11 @@ struct page_ask {
     size_t from, most; /* of the nodes, so many from there on; most 0: all */
 };
 
+static render_term_fn *const pages[] = {render_term_summary, render_term_detail, render_term_table, render_term_names,
+                                        render_term_tree};
+
 static void render_page(struct buf *out, const struct view *all, const void *arg)
 {
-    static void (*const pages[])(struct buf * out, const struct view *v,
-                                 const struct term *t) = {render_term_summary, render_term_detail, render_term_table,
-                                                          render_term_names, render_term_tree};
     const struct page_ask *ask = arg;
     struct view part = *all;
     if (ask->most) {
@@ -289,6 +262,8 @@ static enum reply_how reply_text(struct api *a, struct request *rq, struct reply
     ask.term.answer = page == PAGE_SUMMARY && !request_flag(rq, "term"); /* ?term=true is vesta's, to the line */
     rp->type = "text/plain; charset=utf-8";
     snprintf(rp->cache, sizeof(rp->cache), "no-cache");
+    if (is_large(&s) && !ask.most)
+        return easel_draw(a->hub, rq, rp, draw_text(&s.view, pop_filter(&s), pages[page], &ask.term));
     snprintf(what, sizeof(what), "page%d.%d.%d.%d.%d.%zu.%zu", ask.page, ask.term.width, ask.term.colour,
              ask.term.ascii, ask.term.answer, ask.from, ask.most);
     return reply_view(a, rq, &s, what, render_page, &ask, rp);
@@ -380,12 +355,6 @@ static void render_metrics(struct buf *out, const struct view *v, const void *ar
     render_prom(out, v, ask->openmetrics);
 }
 
-static struct drawing *make_metrics(struct select *s, const void *arg)
-{
-    const struct prom_ask *ask = arg;
-    return draw_metrics(&s->view, take_filter(s), ask->openmetrics);
-}
-
 static enum reply_how get_metrics(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
@@ -395,11 +364,9 @@ static enum reply_how get_metrics(struct api *a, struct request *rq, struct repl
         return REPLY_NOW;
     rp->type = ask.openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
                                : "text/plain; version=0.0.4; charset=utf-8";
-    const char *what = ask.openmetrics ? "openmetrics" : "prom";
-    enum reply_how how;
-    if (draw_view(a, rq, &s, what, make_metrics, &ask, rp, &how))
-        return how;
-    return reply_view(a, rq, &s, what, render_metrics, &ask, rp);
+    if (is_large(&s))
+        return easel_draw(a->hub, rq, rp, draw_metrics(&s.view, pop_filter(&s), ask.openmetrics));
+    return reply_view(a, rq, &s, ask.openmetrics ? "openmetrics" : "prom", render_metrics, &ask, rp);
 }
 
 /* ---- vesta's readers ---- */

@@ -56,8 +56,8 @@ struct group {
     struct blob *snapshot; /* of snapshot_seq; NULL: none made lately */
     int64_t snapshot_ms;   /* monotonic */
     uint64_t snapshot_seq;
-    struct viewer *drawing; /* the next snapshot, in pieces; NULL: none is under way */
-    bool told;              /* a notice came meanwhile */
+    struct sheet *drawing; /* the next snapshot, in pieces; NULL: none is under way */
+    bool told;             /* a notice came meanwhile */
 };
 
 struct reader {

@@ -350,7 +350,7 @@ static uint64_t turns_to_draw(const char *path, const char *answer)
     AUTO_BUF got = BUF_INIT(64 << 20);
     uint64_t before = easel_turns(hub->easel);
     struct client c;
-    buf_addf(&ask, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path);
+    buf_addf(&ask, "GET %s HTTP/1.0\r\nHost: localhost\r\n\r\n", path); /* without chunks */
     client_open(&c, buf_str(&ask), ask.len);
     client_pump(&c);
     read_until(&c, &got, answer);
