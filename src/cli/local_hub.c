@@ -119,7 +119,7 @@ static void add_reachable(const struct place *p, struct buf *ret)
 }
 
 /* Loopback before other addresses. */
-static bool find_in(const char *dir, struct buf *ret_url, struct buf *ret_pin)
+bool local_hub_find_in(const char *dir, struct buf *ret_url, struct buf *ret_pin)
 {
     AUTO_FREE char *path = mem_fmt("%s/hub.url", dir);
     AUTO_BUF text = {0};
@@ -148,7 +148,7 @@ bool local_hub_find(struct buf *ret_url, struct buf *ret_pin)
 {
     char dir[512];
     for (size_t i = 0; i < ARRAY_LEN(leaves); i++)
-        if (file_state_dir(leaves[i], dir, sizeof(dir)) == 0 && find_in(dir, ret_url, ret_pin))
+        if (file_state_dir(leaves[i], dir, sizeof(dir)) == 0 && local_hub_find_in(dir, ret_url, ret_pin))
             return true;
     return false;
 }

@@ -15,6 +15,7 @@ void local_hub_end(const char *dir);
 /* The hub of our own data folder, or of its demo's, if it runs: its address on this machine, and the pin of a
  * certificate that it made itself. False if there is none; nothing is added then. */
 bool local_hub_find(struct buf *ret_url, struct buf *ret_pin);
+bool local_hub_find_in(const char *dir, struct buf *ret_url, struct buf *ret_pin); /* the hub of this data folder */
 /* The same address as others may use it: a hub on every address is under this machine's name. */
 void local_hub_named(struct str url, struct buf *out);
 bool local_hub_runs(const char *dir); /* the hub of this folder, as its owner */

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "cli/child_process.h"
 #include "cli/cli.h"
 #include "cli/client.h"
@@ -20,6 +21,7 @@
 #include "cluster/feature.h"
 #include "cmd/local_token.h"
 #include "collect/collect.h"
+#include "http/ports.h"
 #include "hub/feature.h"
 #include "sim/demo.h"
 
@@ -232,8 +234,36 @@ static void print_link(char *url, char *pin, const char *data)
     fflush(stdout);
 }
 
-/* The server that the hub is told of; none: *ret is NULL. A demo that cannot be is refused before its week is made. */
-static int find_place(const struct child_process *hub, bool demo, char **ret, struct err *err)
+/* The folder of the hub of this machine that listens at this address ("0.0.0.0:8765"). False: it is no hub of ours. */
+static bool asks_hub(const char *address, char url[256], char folder[4096])
+{
+    const char *colon = strrchr(address, ':');
+    struct str host = str_n(address, (size_t)(colon - address));
+    struct client_conf conf = {.hub = url};
+
+    if (!host.len || str_eq(host, "*") || str_eq(host, "0.0.0.0"))
+        host = STR("127.0.0.1");
+    else if (str_eq(host, "[::]"))
+        host = STR("[::1]");
+    snprintf(url, 256, "http://%.*s%s", (int)MIN(host.len, 200u), host.p, colon);
+    return client_folder(&conf, folder);
+}
+
+static int check_ports(const struct hub_conf *conf, struct err *err)
+{
+    char url[256], folder[4096];
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < conf->listen.n; i++) {
+        r = ports_try(conf->listen.v[i], err);
+        if (r == -EADDRINUSE && asks_hub(conf->listen.v[i], url, folder))
+            err_set(err, r, "muster is already running on %s (data folder '%s')", url, folder);
+    }
+    return r;
+}
+
+/* Refuses what the hub would, before the demo's week is made. *ret: its PostgreSQL server; NULL if none. */
+static int check_hub(const struct child_process *hub, bool demo, char **ret, struct err *err)
 {
     struct hub_conf conf = {0};
     int argi, r = cli_load(&hub_help, &conf, (int)hub->argc - 1, hub->argv + 1, &argi, err);
@@ -248,8 +278,22 @@ static int find_place(const struct child_process *hub, bool demo, char **ret, st
                     "or leave --store out");
     if (r == 0 && demo && (conf.tls || conf.tls_cert))
         r = err_set(err, -EINVAL, "the demo speaks no TLS: leave TLS off, or start the hub alone with --no-agent");
+    if (r == 0)
+        r = check_ports(&conf, err);
     opt_fini(hub_opts, &conf);
     return r;
+}
+
+static int check_running(const char *data, struct err *err)
+{
+    AUTO_BUF url = BUF_INIT(1024), pin = BUF_INIT(128);
+
+    if (!local_hub_find_in(data, &url, &pin))
+        return 0;
+    return err_set(err, -EBUSY,
+                   "muster is already running on %s (data folder '%s'); stop that one first, or give this one another "
+                   "folder with --data",
+                   url.p, data);
 }
 
 /* What its parts need before they start. story: when the demo's opened; "": no demo. */
@@ -258,8 +302,10 @@ static int prepare_data(const struct child_process *hub, const struct up_conf *c
 {
     const char *data = conf->data;
     AUTO_FREE char *place = NULL;
-    int r = find_place(hub, demo, &place, err);
+    int r = check_running(data, err);
 
+    if (!r)
+        r = check_hub(hub, demo, &place, err);
     if (!r && conf->start_empty) /* the hub finds it done */
         r = local_start_empty(data, "up", err);
     if (!r)

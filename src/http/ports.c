@@ -115,7 +115,10 @@ static int listen_on(const char *address, struct sockaddr_storage *sa, socklen_t
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* accepted sockets have it too */
     if (bind(fd, (struct sockaddr *)sa, *len) < 0 || listen(fd, 1024) < 0) {
-        r = err_set(err, -errno, "cannot listen on '%s': %s", address, strerror(errno));
+        r = errno == EADDRINUSE
+                ? err_set(err, -EADDRINUSE, "cannot listen on '%s': another program does; --listen takes another port",
+                          address)
+                : err_set(err, -errno, "cannot listen on '%s': %s", address, strerror(errno));
         close(fd);
         return r;
     }
@@ -128,6 +131,17 @@ static int port_of(const struct sockaddr_storage *sa)
     struct sockaddr_in6 six; /* the port is at the same place in both families */
     memcpy(&six, sa, sizeof(six));
     return ntohs(six.sin6_port);
+}
+
+int ports_try(const char *address, struct err *err)
+{
+    struct sockaddr_storage sa = {0};
+    socklen_t len = 0;
+    int fd = listen_on(address, &sa, &len, err);
+    if (fd < 0)
+        return fd;
+    close(fd);
+    return 0;
 }
 
 int ports_open(struct ports *p, const char *address, int *ret_port, struct err *err)

@@ -1,0 +1,34 @@
+#!/usr/bin/python3
+"""`muster up` beside another hub or another program on its port."""
+import os
+import socket
+
+import lib
+
+
+class Up(lib.Case):
+    def refused(self, folder, *flags):
+        status, out, err = self.run_any(lib.MUSTER, "up", "--data", self.path(folder), *flags)
+        self.assertEqual((status, out), (3, ""), err)
+        return err.splitlines()[-1]
+
+    def test_a_second_one_says_where_the_first_runs_and_makes_no_demo(self):
+        up = self.start(lib.MUSTER, "up", "--no-agent", "--data", self.path("data"), "--listen", "127.0.0.1:0")
+        url = up.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
+        self.assertIn(f"muster is already running on {url} (data folder '{self.path('data')}')", self.refused("data", "--no-agent"))
+        port = url.rsplit(":", 1)[1]
+        for listen in (f"127.0.0.1:{port}", f"0.0.0.0:{port}"):
+            self.assertIn(f"muster is already running on {url} (data folder ", self.refused("demo", "--demo", "--listen", listen))
+        self.assertEqual(os.listdir(self.path("demo")), ["demo.yaml"])
+        self.assertEqual(up.stop(), 0)
+
+    def test_another_program_on_the_port_is_said_before_the_demo_is_made(self):
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            listen = f"127.0.0.1:{other.getsockname()[1]}"
+            self.assertEqual(self.refused("demo", "--demo", "--listen", listen),
+                             f"muster up: cannot listen on '{listen}': another program does; --listen takes another port")
+        self.assertEqual(os.listdir(self.path("demo")), ["demo.yaml"])
+
+
+if __name__ == "__main__":
+    lib.main()
