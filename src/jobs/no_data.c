@@ -25,6 +25,12 @@ const char *job_state(const struct api *a, const struct job_fact *j, int64_t now
     return strcmp(node, node_words[NODE_UP]) == 0 ? "running" : "unfinished";
 }
 
+/* A hub that began later than the silence has no sample of the GPU: the silence of its node says when data ended. */
+static int64_t data_to_ms(const struct node_now *n, const struct device_now *d)
+{
+    return d->at_ms ? d->at_ms : n->state == NODE_HUNG ? n->collect_since_ms : n->at_ms;
+}
+
 int64_t job_data_to_ms(const struct api *a, const struct job_fact *j)
 {
     struct str rest = str_of(j->devices), one;
@@ -32,7 +38,7 @@ int64_t job_data_to_ms(const struct api *a, const struct job_fact *j)
     while (str_cut(&rest, ',', &one)) {
         const struct node_now *on;
         const struct device_now *d = one.len ? live_find_device(a->live, one, &on) : NULL;
-        newest_ms = d ? MAX(newest_ms, d->at_ms) : newest_ms;
+        newest_ms = d ? MAX(newest_ms, data_to_ms(on, d)) : newest_ms;
     }
     return newest_ms >= j->start_ms ? newest_ms : 0;
 }

@@ -81,14 +81,19 @@ static bool tell(struct device_now *d, struct advice *v, size_t n)
     return !same;
 }
 
+void gpu_watch_withhold(struct device_now *d)
+{
+    free(d->advice);
+    d->advice = NULL;
+    d->n_advice = 0;
+}
+
 static bool stop(struct gpu_watch **w, struct device_now *d)
 {
     bool had = d->n_advice > 0;
     gpu_watch_free(*w);
     *w = NULL;
-    free(d->advice);
-    d->advice = NULL;
-    d->n_advice = 0;
+    gpu_watch_withhold(d);
     return had;
 }
 

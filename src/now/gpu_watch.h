@@ -15,6 +15,8 @@ void gpu_watch_free(struct gpu_watch *w); /* accepts NULL */
 /* After a batch: what d tells now, if that is news. held: somebody is on it. *w is made, or freed, as it takes;
  * d->advice is what holds now, that which would give back most first. True when that is other advice than before. */
 bool gpu_watch_take(struct gpu_watch **w, struct device_now *d, bool held);
+/* It is out of sight: what it was used for says nothing of now. Its advice comes back with its readings. */
+void gpu_watch_withhold(struct device_now *d);
 /* How it does among the GPUs of its run; NULL: not known. */
 const struct sibling *gpu_watch_sibling(const struct gpu_watch *w);
 /* What is stored of its first minutes; w may be NULL. */

@@ -455,6 +455,8 @@ static bool judge_one(struct live_node *n, const struct state_rule *rule, size_t
         d->since_ms = v.state == DEV_FREE ? free_since(ld, d, now_ms) : device_since(&n->now, d, &v, now_ms);
     if (v.state <= DEV_IN_SIGHT)
         ld->left_ms = ld->free_ms = 0;
+    else
+        gpu_watch_withhold(d);
     if (!moved && ld->why == v.why && ld->amount == v.amount)
         return false;
     d->state = (enum dev_state)v.state;

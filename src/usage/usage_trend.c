@@ -174,7 +174,8 @@ static bool use_nodes(const struct usage_trend *a, struct trend *t, struct node_
     size_t at = nodes_behind(v, n, place);
     for (; at < n && most > 0; at++, most--)
         for (size_t d = 0; d < v[at]->n_devices; d++)
-            use_device(t, &v[at]->devices[d]);
+            if (v[at]->devices[d].state <= DEV_IN_SIGHT) /* else whether it is used is unknown */
+                use_device(t, &v[at]->devices[d]);
     if (at > 0)
         node_place_set(place, v[at - 1]);
     return at < n;

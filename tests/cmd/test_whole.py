@@ -161,6 +161,13 @@ class Whole(lib.Case):
         jobs = lambda query: [(j["name"], j["person"], j["state"], len(j["devices"]), j["start"]) for j in ask_json(url + "/api/v1/jobs?from=-1m&" + query)["jobs"]]
         self.assertEqual(jobs("node=dgx3"), [("train.py", "tom", "running", 8, held[0])])
         self.assertEqual([j[:4] for j in jobs("node=dgx6")], [("finetune.py", "ana", "unfinished", 2)])
+        # up to its newest data, as its verdict has it; the same where the driver hangs
+        for node in ("dgx5", "dgx6"):
+            (job,) = ask_json(f"{url}/api/v1/jobs?from=-1m&node={node}")["jobs"]
+            verdict = ask_json(f"{url}/api/v1/jobs/{job['id']}/verdict")
+            self.assertEqual(job["state"], "unfinished", node)
+            self.assertAlmostEqual(job["data_to"], verdict["no_data"]["since"], delta=60000, msg=node)
+            self.assertEqual((verdict["rules"], verdict["advice"]), (False, []), node)
         self.assertEqual(ask_json(url + "/api/v1/jobs?from=-1m&node=dgx3")["jobs"][0]["gpus"], list(range(8)))
         self.assertEqual({j["person"] for j in ask_json(url + "/api/v1/jobs?from=-2d&limit=1000&filter=team:language")["jobs"]}, {"raj", "mia"})
         week = ask_json(url + "/api/v1/jobs?from=-6d&limit=1000&person=kim")["jobs"]

@@ -34,6 +34,17 @@ test("a Dask job and its dags stand under the charts, and nothing where there wa
     await page.emulateMedia({ colorScheme: "dark" });
     await looksRight(page, "gpu-jobs-narrow-dark");
 
+    await page.route("**/api/v1/jobs?*", async (route) => {
+        const got = await (await route.fetch()).json();
+        for (const j of got.jobs) if (j.id === job.id) Object.assign(j, { state: "unfinished", data_to: j.start + 20 * 60000 });
+        await route.fulfill({ json: got });
+    });
+    await page.reload();
+    await until("its end is not known", async () => !/still running/.test(await jobs.locator(".track").first().getAttribute("aria-label")));
+    const known = await standing(jobs.locator(".track").first().locator("i"));
+    assert.ok(Math.abs((known.width / (await standing(jobs.locator(".track").first())).width) * 60 - 20) < 2, "the bar ends with its data");
+    await page.unroute("**/api/v1/jobs?*");
+
     await page.goto(`${h.url}/node/${node.id}`);
     await page.locator(".joblanes").waitFor();
     await says(page.locator(".joblanes"), "jobs etl job 0 kim");

@@ -132,6 +132,31 @@ static void it_begins_anew_with_whoever_holds_it(void **unused)
     live_free(l);
 }
 
+static void advice_is_withheld_while_the_driver_hangs(void **unused)
+{
+    size_t count = load("tests/device/recorded/h200-waiting.csv", "spin");
+    struct live *l = live_new(NULL, NULL, NULL);
+    struct node_now *n = make_node(l, rows[0].s.at_ms);
+    int64_t end_ms = rows[count - 1].s.at_ms;
+    struct hello h = {.run = 1, .sent_ms = end_ms, .state_since_ms = end_ms, .collect = COLLECT_HUNG};
+
+    (void)unused;
+    send_job(l, n, count, "kim");
+    assert_int_equal(n->devices[0].n_advice, 1);
+    live_hello(l, n, &h, "10.0.0.1", end_ms);
+    live_tick(l, end_ms + 6000);
+    assert_int_equal(n->devices[0].state, DEV_HUNG);
+    assert_int_equal(n->devices[0].n_advice, 0);
+    h.collect = COLLECT_OK;
+    h.sent_ms = end_ms + LATER_MS;
+    live_hello(l, n, &h, "10.0.0.1", end_ms + LATER_MS);
+    for (size_t i = 0; i < count; i++)
+        rows[i].s.at_ms += LATER_MS;
+    send_job(l, n, count, "kim");
+    assert_int_equal(n->devices[0].n_advice, 1);
+    live_free(l);
+}
+
 static void a_gpu_that_tells_no_activity_has_no_advice(void **unused)
 {
     size_t count = load("tests/device/recorded/h200-waiting.csv", "spin");
@@ -148,5 +173,6 @@ static void a_gpu_that_tells_no_activity_has_no_advice(void **unused)
 }
 
 TESTS(cmocka_unit_test(what_a_gpu_is_used_for_stands_in_its_state),
+      cmocka_unit_test(advice_is_withheld_while_the_driver_hangs),
       cmocka_unit_test(it_begins_anew_with_whoever_holds_it),
       cmocka_unit_test(a_gpu_that_tells_no_activity_has_no_advice))

@@ -20,13 +20,14 @@ export function jobsOn({ node, device, from, to, signal }) {
 
 /** @param {Job} j */
 const words = (j) =>
-    say.job(`${j.name} (${j.kind}${j.person ? `, ${j.person}` : ""})`, exactTime(j.start), j.state === "running" ? say.stillRunning : j.end ? span(j.end - j.start) : say.noEnd);
+    say.job(`${j.name} (${j.kind}${j.person ? `, ${j.person}` : ""})`, exactTime(j.start), j.state === "running" ? say.stillRunning : j.state === "ended" && j.end ? span(j.end - j.start) : say.noEnd);
 
 /** @param {Job} j @param {number} from @param {number} to */
 function Bar(j, from, to) {
     const share = (/** @type {number} */ t) => (100 * (Math.min(Math.max(t, from), to) - from)) / (to - from);
     const left = share(j.start);
-    return html`<i style=${{ left: `${left}%`, width: `${Math.max(share(j.end ?? to) - left, 0.15)}%` }} title=${words(j)} />`;
+    const end = j.state === "unfinished" ? j.data_to ?? j.start : j.end ?? to; /* without data nothing is known */
+    return html`<i style=${{ left: `${left}%`, width: `${Math.max(share(end) - left, 0.15)}%` }} title=${words(j)} />`;
 }
 
 /** Nothing where there were none: most GPUs have no jobs. @param {{ jobs: Job[], more: boolean, from: number, to: number, moment?: number }} props */

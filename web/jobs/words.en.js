@@ -4,7 +4,7 @@
 export const say = {
     job: (what, from, span) => `${what} from ${from}: ${span}`,
     stillRunning: "still running",
-    noEnd: "nobody said that it ended",
+    noEnd: "no end reported",
     jobs: "jobs",
     parts: (n) => `${n} ${n === 1 ? "part" : "parts"}`,
     moreJobs: (n) => `and ${n} more jobs, from before`,

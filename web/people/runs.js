@@ -26,10 +26,11 @@ function together(spans) {
     for (const s of [...spans].sort((a, b) => a.first - b.first)) {
         const [what, node, end] = [s.program ?? UNKNOWN, s.node ?? UNKNOWN, s.there ? hubNow() : s.last];
         let run = runs.findLast((r) => r.what === what && r.node === node && s.first - r.start <= TOGETHER_MS);
-        if (!run) runs.push((run = { what, kind: "", where: "", node, gpus: new Set(), start: s.first, end, going: s.there, memory: null }));
+        if (!run) runs.push((run = { what, kind: "", where: "", node, gpus: new Set(), start: s.first, end, going: s.there, unknown: !s.there && !s.ended, memory: null }));
         run.gpus.add(s.index ?? "?");
         run.end = Math.max(run.end, end);
         run.going ||= s.there;
+        run.unknown ||= !s.there && !s.ended;
         run.memory = Math.max(run.memory ?? 0, s.memory_max ?? 0) || null;
         run.where = `${node}:${[...run.gpus].sort().join()}`;
     }
