@@ -48,7 +48,7 @@ int local_token(const char *place, const char *dir, const char *file, enum role 
         mem_copy_str(t.note, sizeof(t.note), note);
         r = file_write(path, 0600, text, strlen(text), err);
         if (r == 0)
-            r = store_put_now(s, STORE_TOKEN, &t, err);
+            r = store_explain_damage(place ? place : dir, store_put_now(s, STORE_TOKEN, &t, err), err);
     }
     store_close(s);
     return r;

@@ -437,7 +437,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     }
     if (r == 0) {
         apply(s, conf, &n);
-        r = features_load(&s->hub.features, err);
+        r = store_explain_damage(h->place, features_load(&h->features, err), err);
     }
     if (r == 0) {
         store_loaded(h->store);

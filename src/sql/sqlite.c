@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -477,6 +478,18 @@ static int bring_up_to_date(struct db *db, const char *path, const struct db_kin
     return r < 0 ? db_fail(db, r, "bring up to date", err) : 0;
 }
 
+/* SQLite reports "no such file" for a database in WAL mode when it cannot make the files beside it. */
+static int explain_missing(const char *path, struct err *err)
+{
+    struct statvfs fs;
+
+    if (access(path, F_OK) < 0 || statvfs(path, &fs) < 0)
+        return -ENOENT; /* err has the reason */
+    if (fs.f_flag & ST_RDONLY)
+        return err_set(err, -EROFS, "cannot open '%s': its file system is read-only; `dmesg` may say why", path);
+    return err_set(err, -EACCES, "cannot open '%s': this user may not write to its folder", path);
+}
+
 static int try_open(struct db **ret, const char *path, const struct db_kind *kind, enum db_mode mode, struct err *err)
 {
     struct sqlite_db *d = NEW(struct sqlite_db, .db.engine = &sqlite_engine);
@@ -487,6 +500,8 @@ static int try_open(struct db **ret, const char *path, const struct db_kind *kin
         fail_at(r, rc == SQLITE_OK ? sqlite3_extended_errcode(d->h) : rc, "open", path, err);
     else
         r = bring_up_to_date(&d->db, path, kind, mode, err);
+    if (r == -ENOENT)
+        r = explain_missing(path, err);
     if (r < 0) {
         close_file(&d->db);
         return r;

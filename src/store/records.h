@@ -152,6 +152,8 @@ int store_open(struct store **ret, const struct store_conf *conf, struct event_b
  * history with a decoder. Makes the folder if it is not there. Appends fail with -EROFS, other puts do nothing.
  */
 int store_open_tools(struct store **ret, const char *dir, const struct store_decoder *decoder, struct err *err);
+/* Returns r. Where r means damage in muster.db, err gets the advice on what to do. Call it once for an error. */
+int store_explain_damage(const char *dir, int r, struct err *err);
 void store_close(struct store *s); /* commits what is queued first, and calls every done still due */
 /* From now on this thread is a loop that must wait for no disk. What it reads or puts and waits for is done all the
  * same, and counted: there is a mistake. Blobs alone it is not given from the disk: samples.h. */

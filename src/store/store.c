@@ -23,7 +23,7 @@
 
 /* ---- open and close ---- */
 
-static int say_damage(const char *dir, int r, struct err *err)
+int store_explain_damage(const char *dir, int r, struct err *err)
 {
     if (r != -EUCLEAN || pg_is_place(dir))
         return r;
@@ -87,7 +87,7 @@ int store_open(struct store **ret, const struct store_conf *given, struct event_
             err_set(err, r, "cannot watch for the store's results: %s", strerror(-r));
     }
     if (r == 0)
-        r = say_damage(conf->dir, writer_open(&s->w, conf, &s->done, err), err);
+        r = writer_open(&s->w, conf, &s->done, err);
     if (r == 0 && conf->decoder) {
         r = compact_open(&s->compact, conf, s->w, err);
         s->past = past_new(conf, s->w, given->dir);
@@ -97,6 +97,7 @@ int store_open(struct store **ret, const struct store_conf *given, struct event_
     if (r == 0)
         r = records_open(&s->rec, conf->dir, DB_BESIDE, err);
     if (r < 0) {
+        store_explain_damage(conf->dir, r, err);
         store_close(s);
         return r;
     }
@@ -124,7 +125,7 @@ int store_open_tools(struct store **ret, const char *dir, const struct store_dec
         r = done_init(&s->done, NULL);
     s->has_done = r == 0;
     if (r == 0)
-        r = say_damage(dir, records_open(&s->rec, dir, DB_BESIDE, err), err);
+        r = store_explain_damage(dir, records_open(&s->rec, dir, DB_BESIDE, err), err);
     if (r < 0) {
         store_close(s);
         return r;

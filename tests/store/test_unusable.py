@@ -1,0 +1,50 @@
+#!/usr/bin/python3
+"""A data folder that cannot be used: each cause has its own message, and the folder stays as it is."""
+import os
+import shutil
+import unittest
+
+import lib
+from test_disk_full import NAMESPACE
+
+PAGE = 4096
+
+
+class Unusable(lib.Case):
+    def setUp(self):
+        super().setUp()
+        self.start_hub().stop()
+
+    @unittest.skipUnless(NAMESPACE, "no mount namespaces here")
+    def test_a_read_only_file_system_is_named(self):
+        os.mkdir(self.path("disk"))
+        script = 'mount -t tmpfs tmpfs "$1" && cp -a "$2" "$1/d" && mount -o remount,ro "$1" && shift 2 && exec "$@"'
+        data = self.path("disk/d")
+        for argv in (["hub", "--listen", "127.0.0.1:0", "--data", data], ["token", "list", "--data", data]):
+            status, _, text = self.run_any(*NAMESPACE, "sh", "-c", script, "sh", self.path("disk"), self.path("data"), lib.MUSTER, *argv)
+            self.assertEqual(status, 3, text)
+            self.assertRegex(text, "cannot open '.*': (its file system is read-only|Read-only file system)")
+            self.assertNotIn("missing", text)
+            self.assertNotIn("--start-empty", text)
+
+    def test_damage_in_any_page_of_muster_db_comes_with_advice(self):
+        size, refused = os.path.getsize(self.path("data/muster.db")), 0
+        for at in range(PAGE, size, PAGE):
+            copy = self.path(f"page-{at // PAGE}")
+            shutil.copytree(self.path("data"), copy)
+            with open(copy + "/muster.db", "r+b") as f:
+                f.seek(at)
+                f.write(b"\x55" * PAGE)
+            p = self.start(lib.MUSTER, "hub", "--listen", "127.0.0.1:0", "--data", copy)
+            lib.wait_until("the hub runs or has ended", lambda: p.p.poll() is not None or "http://" in p.text)
+            if p.p.poll() is None:  # nothing reads this page at the start
+                p.stop()
+            else:
+                refused += 1
+                self.assertEqual(p.p.returncode, 3, p.text)
+                self.assertEqual(p.text.count("is damaged: nothing was changed. Put back a copy (`muster restore`)"), 1, p.text)
+        self.assertGreater(refused, 5)
+
+
+if __name__ == "__main__":
+    lib.main()
