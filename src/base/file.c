@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -102,15 +103,32 @@ int file_write_at(int fd, const void *p, size_t n, int64_t at)
     return 0;
 }
 
+/* The name of a temporary file in the folder of path; the caller frees it. */
+static char *temp_name(const char *path)
+{
+    return mem_fmt("%s.tmp-%016llx", path, (unsigned long long)rand_u64());
+}
+
+/* Rename temp, which is complete, to path and sync the folder. */
+static int move_over(int fd, const char *temp, const char *path, struct err *err)
+{
+    AUTO_FREE char *dir = mem_str(path);
+
+    if (fsync(fd) < 0 || rename(temp, path) < 0)
+        return err_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
+    int r = file_sync_dir(dirname(dir));
+    return r < 0 ? err_set(err, r, "cannot sync the folder of '%s': %s", path, strerror(-r)) : 0;
+}
+
 /* was: the file whose mode and owner it gets, as far as we may set them; NULL: mode, less the umask. */
 static int replace_file(const char *path, mode_t mode, const struct stat *was, const void *p, size_t n,
                         struct stat *ret, struct err *err)
 {
-    AUTO_FREE char *tmp = mem_fmt("%s.tmp-%016llx", path, (unsigned long long)rand_u64());
-    AUTO_FREE char *dir = mem_str(path);
-    char *slash = strrchr(dir, '/');
-    AUTO_CLOSE int fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-
+    struct stat st;
+    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+        return err_set(err, -EINVAL, "cannot write '%s': not a regular file", path);
+    AUTO_FREE char *temp = temp_name(path);
+    AUTO_CLOSE int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0)
         return err_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
     int r = 0;
@@ -120,25 +138,14 @@ static int replace_file(const char *path, mode_t mode, const struct stat *was, c
         r = -errno;
     if (r == 0)
         r = file_put(fd, p, n);
-    if (r == 0 && fsync(fd) < 0)
-        r = -errno;
-    struct stat st;
     if (r == 0 && fstat(fd, &st) < 0)
         r = -errno;
-    if (r == 0 && rename(tmp, path) < 0)
-        r = -errno;
-    if (r < 0) {
-        unlink(tmp);
-        return err_set(err, r, "cannot write '%s': %s", path, strerror(-r));
-    }
-    if (slash)
-        slash[slash == dir] = 0; /* "/x" lies in "/" */
-    r = file_sync_dir(slash ? dir : ".");
+    r = r < 0 ? err_set(err, r, "cannot write '%s': %s", path, strerror(-r)) : move_over(fd, temp, path, err);
     if (r < 0)
-        return err_set(err, r, "cannot sync the folder of '%s': %s", path, strerror(-r));
-    if (ret)
+        unlink(temp);
+    else if (ret)
         *ret = st;
-    return 0;
+    return r;
 }
 
 int file_write(const char *path, mode_t mode, const void *p, size_t n, struct err *err)
@@ -152,6 +159,62 @@ int file_write_over(const char *path, mode_t mode, const void *p, size_t n, stru
     if (stat(path, &was) < 0)
         was = (struct stat){.st_mode = mode, .st_uid = (uid_t)-1, .st_gid = (gid_t)-1};
     return replace_file(path, mode, &was, p, n, ret, err);
+}
+
+/* The file that an output replaces: path, or the regular file that a link leads to. NULL: path is written to. */
+static char *output_target(const char *path)
+{
+    struct stat st;
+
+    if (lstat(path, &st) < 0 || S_ISREG(st.st_mode))
+        return mem_str(path);
+    char *target = S_ISLNK(st.st_mode) ? realpath(path, NULL) : NULL;
+    if (target && lstat(target, &st) == 0 && S_ISREG(st.st_mode))
+        return target;
+    free(target);
+    return NULL;
+}
+
+int file_output_open(const char *path, mode_t mode, struct file_output *ret, struct err *err)
+{
+    struct file_output o = {.path = output_target(path)};
+
+    if (o.path)
+        o.temp = temp_name(o.path);
+    o.fd = open(o.temp ? o.temp : path, O_WRONLY | O_CREAT | O_CLOEXEC | (o.temp ? O_EXCL : O_TRUNC), mode);
+    if (o.fd < 0) {
+        int r = err_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
+        free(o.temp);
+        free(o.path);
+        return r;
+    }
+    *ret = o;
+    return 0;
+}
+
+int file_output_close(struct file_output *o, int r, struct err *err)
+{
+    if (r == 0 && o->temp)
+        r = move_over(o->fd, o->temp, o->path, err);
+    if (r < 0 && o->temp)
+        unlink(o->temp); /* gone already where only the folder could not be synced */
+    close(o->fd);
+    free(o->temp);
+    free(o->path);
+    return r;
+}
+
+int file_output(const char *path, mode_t mode, const void *p, size_t n, struct err *err)
+{
+    struct file_output o;
+    int r = file_output_open(path, mode, &o, err);
+
+    if (r < 0)
+        return r;
+    r = file_put(o.fd, p, n);
+    if (r < 0)
+        err_set(err, r, "cannot write '%s': %s", path, strerror(-r));
+    return file_output_close(&o, r, err);
 }
 
 int file_mkdirs(const char *path, mode_t mode, struct err *err)

@@ -20,13 +20,26 @@ static inline struct str file_small(const char *path, char *out, size_t size) /*
 
     return str_n(out, n < 0 ? 0 : (size_t)n);
 }
-/* Write to a temporary name beside it, fsync, rename, fsync the folder: the old file or the new one, never half. */
+/* Write to a temporary name beside it, fsync, rename, fsync the folder: the old file or the new one, never half. A
+ * link is replaced; a device, a pipe or a folder is an error. */
 int file_write(const char *path, mode_t mode, const void *p, size_t n, struct err *err);
 struct stat;
 /* The same for a file that others write, too: mode and owner stay as they are; a new one has mode, whatever the umask.
  * ret: what was written, even if another has taken its place since; may be NULL. */
 int file_write_over(const char *path, mode_t mode, const void *p, size_t n, struct stat *ret, struct err *err);
-int file_put(int fd, const void *p, size_t n); /* all of it: 0 or -errno */
+/*
+ * The output that a user names (-o FILE). A regular file, also one behind a link, is replaced whole or not at all, as
+ * by file_write; a device, a pipe or any other file is written to.
+ */
+struct file_output {
+    int fd;
+    char *path, *temp; /* what is replaced, and by which file; NULL: fd is the output itself */
+};
+int file_output_open(const char *path, mode_t mode, struct file_output *ret, struct err *err);
+/* r: 0, or the -errno of the writer, which leaves the old file. Returns r, or the -errno of its own. */
+int file_output_close(struct file_output *o, int r, struct err *err);
+int file_output(const char *path, mode_t mode, const void *p, size_t n, struct err *err); /* all of it at once */
+int file_put(int fd, const void *p, size_t n);                                            /* all of it: 0 or -errno */
 /* At a place in the file; as many bytes as were asked for but at its end: how many, or -errno. */
 ssize_t file_read_at(int fd, void *p, size_t n, int64_t at);
 int file_write_at(int fd, const void *p, size_t n, int64_t at);  /* all of it: 0 or -errno */

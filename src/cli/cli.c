@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
 
@@ -147,30 +146,23 @@ int cli_save(const struct opt_cmd *help, const char *path, bool binary, const st
     struct err err = {0};
     if (!path)
         return binary && !isatty(STDOUT_FILENO) ? print_exact(help, out) : cli_print(help, out);
-    return file_write(path, 0644, out->p, out->len, &err) < 0 ? cli_fail(help, EXIT_REACH, "%s", err.msg) : EXIT_OK;
+    return file_output(path, 0644, out->p, out->len, &err) < 0 ? cli_fail(help, EXIT_REACH, "%s", err.msg) : EXIT_OK;
 }
 
 int cli_stream(const char *path, int (*write)(void *arg, FILE *to, struct err *err), void *arg, struct err *err)
 {
+    struct file_output o;
+
     if (!path)
         return write(arg, stdout, err);
-    AUTO_FREE char *temp = mem_fmt("%s.XXXXXX", path);
-    AUTO_CLOSE int fd = mkostemp(temp, O_CLOEXEC);
-    if (fd < 0)
-        return err_set(err, -errno, "cannot make '%s': %s", path, strerror(errno));
-    FILE *to = fdopen(mem_take_fd(&fd), "w");
-    int r = to ? write(arg, to, err) : err_set(err, -ENOMEM, "cannot write '%s'", path);
-    if (r == 0 && fsync(fileno(to)) < 0)
-        r = err_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
+    int r = file_output_open(path, 0600, &o, err);
+    if (r < 0)
+        return r;
+    FILE *to = fdopen(fcntl(o.fd, F_DUPFD_CLOEXEC, 0), "w");
+    r = to ? write(arg, to, err) : err_set(err, -ENOMEM, "cannot write '%s'", path);
     if (to && fclose(to) != 0 && r == 0)
         r = err_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
-    if (r == 0 && rename(temp, path) < 0)
-        r = err_set(err, -errno, "cannot name '%s': %s", path, strerror(errno));
-    if (r < 0)
-        unlink(temp);
-    else
-        file_sync_dir(dirname(temp));
-    return r;
+    return file_output_close(&o, r, err);
 }
 
 int cli_width(int fallback)

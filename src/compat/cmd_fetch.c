@@ -2,6 +2,7 @@
  */
 #include <errno.h>
 #include <event2/event.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -157,6 +158,9 @@ static bool person_trusts(const struct fetch *f)
 static int put_unread(const struct fetch_conf *conf, const struct fetch *f, struct err *err)
 {
     AUTO_FREE char *path = mem_fmt("%s" SHEET_UNREAD, conf->output);
+    struct stat st;
+    if (stat(conf->output, &st) == 0 && !S_ISREG(st.st_mode)) /* nothing belongs beside a device or a pipe */
+        return 0;
     AUTO_BUF out = BUF_INIT(OUT_MAX);
     for (size_t i = 0; i < f->n; i++)
         if (!f->calls[i].fine) {
@@ -190,7 +194,7 @@ static int put(const struct fetch_conf *conf, const struct fetch *f, struct err 
     else if (out.err)
         r = err_set(err, out.err, "too many rows");
     else
-        r = file_write(conf->output, 0644, out.p, out.len, err);
+        r = file_output(conf->output, 0644, out.p, out.len, err);
     if (r == 0 && file)
         r = put_unread(conf, f, err);
     if (r < 0)

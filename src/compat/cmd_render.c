@@ -100,7 +100,7 @@ static int put(const struct render_conf *conf, const struct board *b, struct err
     if (page.err)
         return err_set(err, page.err, "the page would be larger than %u bytes", BOARD_HTML_MAX);
     int r = file_mkdirs(conf->output, 0755, err);
-    return r < 0 ? r : file_write(path, 0644, page.p, page.len, err);
+    return r < 0 ? r : file_output(path, 0644, page.p, page.len, err);
 }
 
 int cmd_render(struct cmd_call *c)

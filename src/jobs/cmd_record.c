@@ -403,7 +403,7 @@ int cmd_record(struct cmd_call *c)
         struct label_end end = {.end_ms = clock_wall_ms(), .exit_code = code};
         if (!conf->quiet)
             tell(&r, conf->all, ran_ms);
-        if (conf->csv && file_write(conf->csv, 0644, r.rows.p, r.rows.len, &err) < 0)
+        if (conf->csv && file_output(conf->csv, 0644, r.rows.p, r.rows.len, &err) < 0)
             cli_fail(&record_help, 0, "%s", err.msg);
         end_label(r.label, conf, &end, ANY(r.n_seen, i, r.seen[i].used), ran_ms);
     }

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -94,6 +95,60 @@ static void a_file_of_others_keeps_its_mode(void **unused)
     assert_int_equal(file_write_over("/nowhere/f", 0664, "x", 1, &wrote, &err), -ENOENT);
     assert_int_equal(wrote.st_size, 6); /* untouched */
     umask(was);
+}
+
+static void only_a_regular_file_is_replaced_by_an_output(void **unused)
+{
+    struct err err = {0};
+    AUTO_BUF got = {0};
+    char read_back[8] = {0};
+    struct stat before, st;
+
+    (void)unused;
+    unsigned n = entries(top);
+    assert_int_equal(mkfifo(in("pipe"), 0600), 0);
+    AUTO_CLOSE int fd = open(in("pipe"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_int_equal(file_output(in("pipe"), 0600, "piped", 5, &err), 0);
+    assert_int_equal(read(fd, read_back, sizeof(read_back)), 5);
+    assert_string_equal(read_back, "piped");
+    assert_int_equal(file_write(in("pipe"), 0600, "x", 1, &err), -EINVAL); /* nor by a file of our own */
+    assert_non_null(strstr(err.msg, "not a regular file"));
+    assert_int_equal(lstat(in("pipe"), &st), 0);
+    assert_true(S_ISFIFO(st.st_mode));
+
+    assert_int_equal(symlink("/dev/full", in("full")), 0); /* a device, where no mistake replaces it */
+    assert_int_equal(file_output(in("full"), 0600, "x", 1, &err), -ENOSPC);
+    assert_int_equal(lstat(in("full"), &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+
+    assert_int_equal(symlink("target", in("link")), 0); /* to nothing, then to a regular file */
+    assert_int_equal(file_output(in("link"), 0600, "one", 3, &err), 0);
+    assert_int_equal(lstat(in("target"), &before), 0);
+    assert_int_equal(file_output(in("link"), 0600, "two", 3, &err), 0);
+    assert_int_equal(lstat(in("target"), &st), 0);
+    assert_true(before.st_ino != st.st_ino); /* whole or not at all */
+    assert_int_equal(lstat(in("link"), &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(file_read(in("target"), 9, &got, &err), 0);
+    assert_string_equal(got.p, "two");
+    assert_int_equal(entries(top), n + 4); /* no temporary left */
+}
+
+static void a_failed_output_leaves_the_old_file(void **unused)
+{
+    struct err err = {0};
+    AUTO_BUF got = {0};
+    struct file_output o;
+
+    (void)unused;
+    assert_int_equal(file_output(in("out"), 0600, "old", 3, &err), 0);
+    unsigned n = entries(top);
+    assert_int_equal(file_output_open(in("out"), 0600, &o, &err), 0);
+    assert_int_equal(file_put(o.fd, "ne", 2), 0);
+    assert_int_equal(file_output_close(&o, -EIO, &err), -EIO);
+    assert_int_equal(file_read(in("out"), 9, &got, &err), 0);
+    assert_string_equal(got.p, "old");
+    assert_int_equal(entries(top), n);
 }
 
 static void failures_are_sentences_and_leave_the_output_alone(void **unused)
@@ -229,6 +284,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_written_is_read, make_top, drop_top),
         cmocka_unit_test_setup_teardown(a_file_of_others_keeps_its_mode, make_top, drop_top),
+        cmocka_unit_test_setup_teardown(only_a_regular_file_is_replaced_by_an_output, make_top, drop_top),
+        cmocka_unit_test_setup_teardown(a_failed_output_leaves_the_old_file, make_top, drop_top),
         cmocka_unit_test_setup_teardown(failures_are_sentences_and_leave_the_output_alone, make_top, drop_top),
         cmocka_unit_test_setup_teardown(folders_are_made_with_their_parents, make_top, drop_top),
         cmocka_unit_test_setup_teardown(a_secret_is_the_first_line, make_top, drop_top),

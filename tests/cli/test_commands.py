@@ -57,6 +57,13 @@ class Folder(HubCase):
         self.assertEqual(lib.ask_json(self.h.url + "/api/v1/whoami", headers={"Authorization": "Bearer " + token})["role"], "admin")
         self.assertFalse(os.listdir(self.path("home")), "nothing is left where no hub is")
 
+    def test_an_output_does_not_replace_a_device(self):
+        link = self.path("null")
+        os.symlink("/dev/null", link)  # a mistake replaces the link, not the machine's device
+        for words in (["export", "--from", "-1h", "-o"], ["backup", "-q"]):
+            self.run_ok(lib.MUSTER, *words, link, env=self.home())
+            self.assertTrue(os.path.islink(link), words)
+
     def test_who_is_elsewhere_is_not_told(self):
         self.assertEqual(lib.ask_json(self.h.url + "/api/v1/folder")["data"], os.path.realpath(self.path("data")))
         for name, value in (("X-Forwarded-For", "192.0.2.7"), ("Via", "1.1 proxy"), ("Sec-Fetch-Site", "none")):
