@@ -259,10 +259,11 @@ struct numbers_plan numbers_plan(struct numbers *x, const uint64_t *v, size_t n,
 
 /* ---- writing ---- */
 
-/* The smallest frame of these bytes; its length, or 0 where none is smaller than they are. */
-static size_t pack_plane(struct numbers *x, const uint8_t *p, size_t n, const uint8_t **ret)
+/* The smallest frame of these bytes, with its magic number, or no bytes where none is smaller than they are. */
+static struct str pack_plane(struct numbers *x, const uint8_t *p, size_t n)
 {
-    size_t bound = ZSTD_compressBound(n), least = 0;
+    struct str least = {0};
+    size_t bound = ZSTD_compressBound(n);
 
     if (bound > x->cap_packed) {
         x->cap_packed = bound;
@@ -271,17 +272,14 @@ static size_t pack_plane(struct numbers *x, const uint8_t *p, size_t n, const ui
     }
     for (unsigned k = 0; k < (n < SHORT ? 2u : 1u); k++) {
         size_t z = ZSTD_compress2(k ? x->alone : x->zstd, x->packed[k], bound, p, n);
-        if (ZSTD_isError(z) || z >= (least ? least : n))
-            continue;
-        least = z;
-        *ret = x->packed[k];
+        if (!ZSTD_isError(z) && z < (least.len ? least.len : n))
+            least = str_n((const char *)x->packed[k], z);
     }
     return least;
 }
 
 static void put_plane(struct numbers *x, struct buf *out, const uint8_t *p, size_t n)
 {
-    const uint8_t *frame;
     size_t same = 1;
 
     while (same < n && p[same] == p[0])
@@ -292,10 +290,10 @@ static void put_plane(struct numbers *x, struct buf *out, const uint8_t *p, size
         return;
     }
     if (n > TINY) {
-        size_t z = pack_plane(x, p, n, &frame);
-        if (z) {
-            buf_varint(out, (uint64_t)(z - FRAME_MAGIC_N) << 2 | SECTION_ZSTD);
-            buf_add(out, frame + FRAME_MAGIC_N, z - FRAME_MAGIC_N);
+        struct str frame = pack_plane(x, p, n);
+        if (frame.len) {
+            buf_varint(out, (uint64_t)(frame.len - FRAME_MAGIC_N) << 2 | SECTION_ZSTD);
+            buf_add(out, frame.p + FRAME_MAGIC_N, frame.len - FRAME_MAGIC_N);
             return;
         }
     }
