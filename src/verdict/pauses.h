@@ -6,7 +6,7 @@
 
 #include "verdict/advice.h"
 
-#define PAUSE_ACTIVE 0.1 /* below this it does not work */
+#define PAUSE_ACTIVE 0.1 /* below this it pauses */
 enum { PAUSES_MAX = 32, PAUSES_LEAST = 4 };
 
 struct pauses {

@@ -112,7 +112,7 @@ class Runs(lib.Case):
                          (0.59, 0.41, 0.3, 0.4, 400, 1.5, 0.6, True, None))
         self.assertEqual((v["memory_peak"], v["memory_total"]), (1 << 30, 80 << 30))
         self.assertEqual([a["rule"] for a in v["advice"]], ["starved"])
-        self.assertIn("the busiest process uses 1.0 cores: it is what limits", v["advice"][0]["evidence"])
+        self.assertIn("the busiest 1.0: it is what limits", v["advice"][0]["evidence"])
         self.assertEqual(v["advice"][0]["devices"], [node.uuid])
         self.assertEqual(v["job"]["id"], job["id"])
         with self.subTest("in a terminal"):

@@ -85,6 +85,52 @@ static void slow_loader(size_t t, struct sample *s) /* with one process that doe
     sample_set(s, M_host_cpu, 1100);
     sample_set(s, M_host_cpu_top, 1000);
 }
+/* A training whose Python loader makes the batches: as in the issue that asked for it, in shares of a second. */
+static void loads_in_python(size_t t, struct sample *s, double active, double filled, int64_t cores)
+{
+    (void)t;
+    *s = mixed(truework_at("gpt", 0), truework_at("idle", 0), active);
+    sample_set(s, M_sm_active, (int64_t)(1e4 * active * filled));
+    sample_set(s, M_util, s->v[M_active]);
+    sample_set(s, M_throttle, 0);
+    sample_set(s, M_mem_used, 6 * GIB);
+    sample_set(s, M_host_cpu, cores);
+    sample_set(s, M_host_cpu_top, cores);
+}
+static void python_loader(size_t t, struct sample *s)
+{
+    loads_in_python(t, s, 0.14, 0.73, 2000);
+}
+static void loader_workers(size_t t, struct sample *s) /* kernels that fill little of it, and four workers */
+{
+    loads_in_python(t, s, 0.3, 0.65, 4200);
+    sample_set(s, M_host_cpu_top, 1000);
+}
+static void one_thread(size_t t, struct sample *s) /* it loads, or it launches */
+{
+    loads_in_python(t, s, 0.5, 0.7, 1000);
+}
+static void waits_for_storage(size_t t, struct sample *s)
+{
+    loads_in_python(t, s, 0.4, 0.7, 200);
+}
+static void seldom(size_t t, struct sample *s) /* with all its memory: no slice would do */
+{
+    loads_in_python(t, s, 0.06, 0.7, 100);
+    sample_set(s, M_mem_used, 100 * GIB);
+}
+static void asked_by_few(size_t t, struct sample *s)
+{
+    loads_in_python(t, s, 0.14, 0.73, 200);
+}
+static void launches(size_t t, struct sample *s)
+{
+    loads_in_python(t, s, 0.5, 0.58, 1000);
+}
+static void half_filled(size_t t, struct sample *s) /* never without a kernel */
+{
+    loads_in_python(t, s, 0.99, 0.72, 1000);
+}
 static void half_a_minute(size_t t, struct sample *s) /* then it is well for as long */
 {
     if (t / 40 % 2 == 0)
@@ -121,7 +167,19 @@ static const struct scene {
     {"one thread that spins", "spin", NULL, ADVICE_spinning, "active 100 %, SM 1 %"},
     {"100 ms of waiting for data", "gpt-stall", NULL, ADVICE_starved, "active 60 %, SM 53 %"},
     {"the same with a loader", "gpt-stall", slow_loader, ADVICE_starved,
-     "active 60 %, SM 53 %, the busiest process uses 1.0 cores: it is what limits"},
+     "active 60 %, SM 53 %, its processes use 1.1 cores, the busiest 1.0: it is what limits"},
+    {"a loader in Python", "gpt", python_loader, ADVICE_starved,
+     "active 14 %, SM 10 %, its processes use 2.0 cores, the busiest 2.0: it is what limits"},
+    {"a loader with workers", "gpt", loader_workers, ADVICE_starved, NULL},
+    {"one thread that loads or launches", "gpt", one_thread, ADVICE_host_or_small,
+     "active 49 %, SM 35 %, its processes use 1.0 cores, the busiest 1.0"},
+    {"slow storage", "gpt", waits_for_storage, ADVICE_starved,
+     "active 39 %, SM 28 %, its processes use 0.2 cores, the busiest 0.2: they wait as well, for storage, the network "
+     "or requests"},
+    {"little work, all of the memory", "gpt", seldom, ADVICE_starved, NULL},
+    {"a server with few requests", "gpt", asked_by_few, ADVICE_slice, NULL},
+    {"launches without a break", "gpt", launches, ADVICE_small_kernels, NULL},
+    {"kernels beside each other would fit", "gpt", half_filled, ADVICE_small_kernels, NULL},
     {"a lower power limit", "gpt", low_limit, ADVICE_power_capped,
      "active 100 %, clock 80 % of its highest, limit 400 of 700 W"},
     {"a lower limit that is not reached", "gpt", low_limit_not_felt, -1, NULL},

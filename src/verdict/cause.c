@@ -1,0 +1,149 @@
+/* cause.c: the table of causes, and the signs by which waiting for the host differs from kernels that are too small. */
+#include "verdict/cause.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "model/work.h"
+
+#define THERMAL     0x60 /* the driver's reasons: by software and by hardware */
+#define POWER_CAP   0x4
+#define WAIT_LEAST  0.15 /* of the time without a kernel: less is not reported */
+#define EMPTY_LEAST 0.25 /* of the multiprocessors' time without work */
+#define FP32_LOST   0.75 /* tf32 alone does four times as much in the same time, bf16 more */
+#define USUAL_CLOCK 0.7  /* of the highest, at full load */
+#define FELT_LEAST  0.01 /* of a lower clock whose effect is not known */
+
+const enum value cause_values[CAUSE_COUNT][CAUSE_VALUES] = {
+    [CAUSE_SPINNING] = {V_ACTIVE, V_SM, V_COUNT},         [CAUSE_HOST] = {V_ACTIVE, V_SM, V_CPU, V_TOP, V_RX, V_GAPS},
+    [CAUSE_FP32] = {V_ACTIVE, V_FP32, V_TENSOR, V_COUNT}, [CAUSE_MEMORY] = {V_ACTIVE, V_DRAM, V_TENSOR, V_COUNT},
+    [CAUSE_POWER] = {V_ACTIVE, V_CLOCK, V_COUNT},         [CAUSE_HEAT] = {V_ACTIVE, V_CLOCK, V_COUNT},
+};
+
+/* ---- the share of the time that each cause takes; 0: it is not so ---- */
+
+static double spinning(const struct look *k)
+{
+    return k->v[V_ACTIVE] >= SPIN_ACTIVE / 1e4 && k->v[V_SM] < SPIN_SM / 1e4 ? 1 : 0;
+}
+
+/* Time without a kernel, and multiprocessors without work beside a kernel. */
+static double host(const struct look *k)
+{
+    double wait = 1 - k->v[V_ACTIVE], empty = 1 - k->v[V_SM];
+    return k->v[V_ACTIVE] >= WORKS_ACTIVE && (wait >= WAIT_LEAST || empty >= EMPTY_LEAST) ? empty : 0;
+}
+
+static double fp32(const struct look *k)
+{
+    return k->v[V_FP32] > 0.3 && k->v[V_TENSOR] < 0.1 ? k->v[V_FP32] : 0;
+}
+
+static double memory(const struct look *k)
+{
+    return k->v[V_DRAM] > BOUND_DRAM / 1e4 && k->v[V_TENSOR] < BOUND_TENSOR / 1e4 ? k->v[V_DRAM] : 0;
+}
+
+static double slower(double clock)
+{
+    return fmax(FELT_LEAST, 1 - clock / USUAL_CLOCK);
+}
+
+static double heat(const struct look *k)
+{
+    return k->mask & THERMAL ? slower(k->v[V_CLOCK]) : 0;
+}
+
+/*
+ * An H200 at full tensor load runs at 0.66 to 0.75 of its highest clock by itself, and the driver's mask says "power"
+ * in every such sample: that alone is no finding. A lower limit is one while it is felt.
+ */
+static double power(const struct look *k)
+{
+    bool lower = k->limit < k->standard * 0.99 && k->mask & POWER_CAP;
+    bool felt = (k->v[V_ACTIVE] >= 0.1 && lower) || (k->v[V_ACTIVE] >= 0.5 && k->v[V_CLOCK] < 0.55);
+    return felt && !(k->mask & THERMAL) ? slower(k->v[V_CLOCK]) : 0;
+}
+
+static double (*const shares[CAUSE_COUNT])(const struct look *k) = {
+    [CAUSE_SPINNING] = spinning, [CAUSE_HOST] = host,   [CAUSE_FP32] = fp32,
+    [CAUSE_MEMORY] = memory,     [CAUSE_POWER] = power, [CAUSE_HEAT] = heat,
+};
+
+enum cause cause_of(const struct look *k)
+{
+    enum cause most = CAUSE_COUNT;
+    double share = 0;
+    for (enum cause c = 0; c < CAUSE_COUNT; c++) {
+        double v = shares[c](k);
+        if (v > share) {
+            share = v;
+            most = c;
+        }
+    }
+    return most;
+}
+
+/* ---- the host, or small kernels? ---- */
+
+enum sign_of { OF_HOST = 1, OF_KERNELS = -1 };
+/* A value within [from, to) is a sign. What is not known is none. */
+static const struct sign {
+    enum value v;
+    bool of_active; /* as a share of `active` */
+    double from, to;
+    enum sign_of is;
+} signs[] = {
+    {V_SM, true, 0.8, INFINITY, OF_HOST},    /* its kernels fill the GPU */
+    {V_SM, true, 0, 0.6, OF_KERNELS},        /* its kernels do not */
+    {V_ACTIVE, false, 0, 0.1, OF_HOST},      /* launches alone leave no gaps as long as that */
+    {V_CPU, false, 1.5, INFINITY, OF_HOST},  /* more than the thread that launches */
+    {V_TOP, false, 0, 0.8, OF_HOST},         /* a thread that launches without a break uses a core */
+    {V_RX, false, 5e8, INFINITY, OF_HOST},   /* data: launches alone are at most 0.3 GB/s */
+    {V_GAPS, false, 0.1, INFINITY, OF_HOST}, /* gaps of a tenth of a second and more */
+};
+
+static bool has_sign(const struct sign *s, const double mean[V_COUNT])
+{
+    double v = s->of_active ? mean[s->v] / mean[V_ACTIVE] : mean[s->v];
+    return v >= s->from && v < s->to;
+}
+
+static enum advice_rule host_or_kernels(const double mean[V_COUNT])
+{
+    int sum = 0;
+    if (mean[V_ACTIVE] - mean[V_SM] > 1 - mean[V_ACTIVE]) /* more is lost beside its kernels than between them */
+        return ADVICE_small_kernels;
+    for (size_t i = 0; i < ARRAY_LEN(signs); i++)
+        sum += has_sign(&signs[i], mean) ? (int)signs[i].is : 0;
+    return sum > 0 ? ADVICE_starved : sum < 0 ? ADVICE_small_kernels : ADVICE_host_or_small;
+}
+
+enum advice_rule cause_rule(enum cause c, const double mean[V_COUNT])
+{
+    static const enum advice_rule rules[CAUSE_COUNT] = {
+        [CAUSE_SPINNING] = ADVICE_spinning,   [CAUSE_HOST] = ADVICE_host_or_small, [CAUSE_FP32] = ADVICE_fp32,
+        [CAUSE_MEMORY] = ADVICE_memory_bound, [CAUSE_POWER] = ADVICE_power_capped, [CAUSE_HEAT] = ADVICE_hot,
+    };
+    return c == CAUSE_HOST ? host_or_kernels(mean) : rules[c];
+}
+
+double cause_lost(enum advice_rule rule, const double mean[V_COUNT])
+{
+    switch (rule) {
+    case ADVICE_spinning:
+        return 1;
+    case ADVICE_starved:
+        return 1 - mean[V_ACTIVE];
+    case ADVICE_small_kernels:
+    case ADVICE_host_or_small:
+        return 1 - mean[V_SM];
+    case ADVICE_fp32:
+        return FP32_LOST * mean[V_FP32];
+    case ADVICE_power_capped:
+    case ADVICE_hot:
+        return slower(mean[V_CLOCK]);
+    default:
+        return 0;
+    }
+}
