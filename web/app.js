@@ -1,6 +1,6 @@
 /* app.js: the frame around every view: the name, the navigation, who we are, the switch between light and dark; and the view that the URL names. */
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-import { useSession } from "./access/session.js";
+import { mustLogIn, useSession } from "./access/session.js";
 import { AlertCount } from "./alert/count.js";
 import { Banner } from "./banner.js";
 import { goAnywhere, startKeys } from "./keys.js";
@@ -125,7 +125,13 @@ export function App() {
     useEffect(() => {
         if (pref("waits", "")) keepLoading(() => import("./book/line.js"), (m) => m.keepPlaces());
     }, []);
-    const found = viewFor(path);
+    useSession();
+    const barred = mustLogIn();
+    useEffect(() => {
+        if (!barred) return;
+        return () => void (viewFor(place.path) || location.reload()); /* logged in where no view is: the hub may have something there */
+    }, [barred]);
+    const found = viewFor(barred ? "/login" : path);
     return html`<a class="skip" href="#main" onClick=${skip}>${say.skip}</a>
         <${Header} help=${() => setHelp(true)} />
         <${Banner} />

@@ -12,10 +12,10 @@ function Lost() {
 }
 
 export function Banner() {
-    const { demo, notice, status, nodes, at } = useLive();
+    const { demo, notice, status, nodes, at, problem } = useLive();
     return html`${demo && html`<p class="banner demo">${say.demo}</p>`}
         ${notice && status === "live" && html`<p class="banner notice" role="alert">${notice}</p>`}
         ${status === "past" && at && html`<p class="banner past" role="status">${say.asItWas(exactTime(at))}</p>`}
-        ${status === "lost" && nodes.length > 0 && html`<${Lost} />`}
+        ${status === "lost" && nodes.length > 0 && problem?.status !== 401 && html`<${Lost} />`}
         <${Missing} lost=${status === "lost"} />`;
 }

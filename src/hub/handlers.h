@@ -16,8 +16,8 @@ typedef enum reply_how handler(struct api *a, struct request *rq, struct reply *
 handler get_page, get_asset, get_facts;
 /* Whether somebody looks at this in a browser, who reads sentences, not JSON. */
 bool wants_page(const struct request *rq);
-/* The page, which says that there is no such view; 404 */
-void page_of_nothing(struct api *a, const struct request *rq, struct reply *rp);
+/* The page in place of an error: it says that there is no such view (404), or shows the login form (401). */
+void page_instead(struct api *a, const struct request *rq, int status, struct reply *rp);
 void page_of_foreign_host(struct reply *rp, struct str host); /* 421 */
 #define FETCH_MAX 500                                         /* vesta's fetch_num */
 /* jobs/routes_put.c */

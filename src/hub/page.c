@@ -94,10 +94,11 @@ bool wants_page(const struct request *rq)
     return rq->method & GET && str_find(rq->header(rq, "Accept"), "text/html") >= 0;
 }
 
-void page_of_nothing(struct api *a, const struct request *rq, struct reply *rp)
+void page_instead(struct api *a, const struct request *rq, int status, struct reply *rp)
 {
+    reply_fini(rp);
     rp->blob = blob_ref(start_page(a, rq, rp)->blob);
-    rp->status = 404;
+    rp->status = status;
 }
 
 /* Without its port. */

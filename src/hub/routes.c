@@ -192,7 +192,7 @@ static bool find_route(struct api *a, struct request *rq, struct reply *rp)
     if (rq->route)
         return true;
     if (!allowed && wants_page(rq)) {
-        page_of_nothing(a, rq, rp);
+        page_instead(a, rq, 404, rp);
     } else if (!allowed) {
         reply_problem(rp, 404, "there is nothing at '%.*s'; /api/v1/openapi.json lists what there is",
                       (int)MIN(rq->path.len, 200u), rq->path.p);
@@ -205,9 +205,11 @@ static bool find_route(struct api *a, struct request *rq, struct reply *rp)
 
 static bool may_then_gate(struct api *a, struct request *rq, struct reply *rp)
 {
-    if (!may(a, rq))
-        return refuse(a, rq, rp);
-    return !rq->route->gate || rq->route->gate(a, rq, rp);
+    bool passes = may(a, rq) ? !rq->route->gate || rq->route->gate(a, rq, rp) : refuse(a, rq, rp);
+
+    if (!passes && rp->status == 401 && rq->route->need == ROLE_NONE && wants_page(rq))
+        page_instead(a, rq, 401, rp); /* which shows the login form */
+    return passes;
 }
 
 bool api_admit_inside(struct api *a, struct request *rq, struct reply *rp)

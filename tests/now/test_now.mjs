@@ -596,15 +596,6 @@ test("names that try to be scripts are just names", async (t) => {
     clean(page);
 });
 
-test("where reading takes a token the page loads and says so", async (t) => {
-    const h = await hub(t, { flags: ["--read", "token"] });
-    const page = await open(t, h.url);
-    await page.getByText("This hub wants to know who reads").waitFor();
-    await shot(page, "now-token");
-    assert.deepEqual(await layoutProblems(page), []);
-    assert.ok(page.wrong.every((w) => w.includes("401")), page.wrong.join("\n"));
-});
-
 test("the page is small: under 100 KB on the wire, and nothing of it comes twice", async (t) => {
     const { url } = await theDemo();
     const page = await open(t, "about:blank");

@@ -1,6 +1,6 @@
 /* session.js: whom the hub takes us for, logging in and out. What one may not do is not offered; the hub refuses it all the same. */
 import { ask, send } from "../kit/api.js";
-import { watchAgain } from "../kit/live.js";
+import { live, onChange, watchAgain } from "../kit/live.js";
 import { useNews } from "../kit/use.js";
 
 /** @typedef {import("../kit/types").Session} Session */
@@ -15,6 +15,7 @@ const readers = new Set();
 function become(now) {
     session.role = now.role;
     session.person = now.person;
+    session.read = now.read ?? session.read;
     session.known = true;
     for (const tell of [...readers]) tell();
 }
@@ -45,6 +46,14 @@ export async function logOut(all = false) {
     become({ role: "none" });
     watchAgain();
 }
+
+/** Nothing of the hub can be read before logging in. */
+export const mustLogIn = () => session.known && session.role === "none" && session.read === "token";
+
+/* The session may end while the page is open. */
+onChange(() => {
+    if (live.problem?.status === 401 && session.known && !mustLogIn()) void look();
+});
 
 let looked = false;
 

@@ -7,12 +7,12 @@ import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Problem} Problem */
 
-/** Where the hub has a page of its own for those who may read: it is loaded, for nothing here draws it. */
+/** Views that the hub replaces with a page of its own for those who may read. */
 const HUBS_OWN = ["/gpu_table"];
 
-/** Back to where one came from; never to another site. */
+/** Back to where one came from, or stay at the address where the form was shown; never to another site. */
 function onwards() {
-    const asked = place.query.get("to") ?? "/";
+    const asked = place.path === "/login" ? place.query.get("to") ?? "/" : place.path + location.search;
     const to = asked.startsWith("/") && !asked.startsWith("//") ? asked : "/";
     if (HUBS_OWN.includes(to.split("?")[0])) location.replace(to);
     else go(to, true);
@@ -40,7 +40,7 @@ function LoggedIn({ role, person }) {
 }
 
 export default function LogIn() {
-    const { role, person, known } = useSession();
+    const { role, person, known, read } = useSession();
     const [token, setToken] = useState("");
     const [busy, setBusy] = useState(false);
     const [wrong, setWrong] = useState("");
@@ -78,6 +78,7 @@ export default function LogIn() {
 
     return html`<form class="form" onSubmit=${onSubmit}>
         <h1>${say.logIn}</h1>
+        ${known && html`<p>${read === "open" ? say.readOpen : say.readToken}</p>`}
         <label>${say.token}
             <input ref=${box} type="password" name="token" autocomplete="current-password" required spellcheck=${false} aria-invalid=${!!wrong}
                 aria-describedby=${wrong ? "login-error" : null} value=${token} onInput=${(/** @type {any} */ e) => setToken(e.currentTarget.value)} />

@@ -8,7 +8,9 @@ export const say = {
     logOutAll: "Log out everywhere",
     logOutMeans: "This browser's session ends on the hub; “everywhere” ends those of your other browsers, too.",
     logIn: "Log in",
+    readOpen: "Reading this hub needs no login.",
+    readToken: "Reading this hub needs a token.",
     token: "Token",
     oneMoment: "one moment",
-    aboutTokens: (member, admin, reader) => ["Reading may need no login. A token is made on the hub: ", member, ", ", admin, ", or ", reader, " for a screen on the wall. This browser keeps a cookie in its place, never the token."],
+    aboutTokens: (member, admin, reader) => ["A token is made on the hub: ", member, ", ", admin, ", or ", reader, " for a screen on the wall. This browser keeps a cookie in its place, never the token."],
 };

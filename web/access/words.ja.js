@@ -8,7 +8,9 @@ export const say = {
     logOutAll: "すべてログアウト",
     logOutMeans: "このブラウザーのセッションを終了します。「すべて」ではほかのブラウザーのセッションも終了します。",
     logIn: "ログイン",
+    readOpen: "このハブの閲覧にログインは不要です。",
+    readToken: "このハブの閲覧にはトークンが必要です。",
     token: "トークン",
     oneMoment: "お待ちください",
-    aboutTokens: (member, admin, reader) => ["閲覧だけならログイン不要の場合があります。トークンはハブで作成します: ", member, "、", admin, "、壁掛け画面用は ", reader, "。ブラウザーにはトークンではなく Cookie だけが残ります。"],
+    aboutTokens: (member, admin, reader) => ["トークンはハブで作成します: ", member, "、", admin, "、壁掛け画面用は ", reader, "。ブラウザーにはトークンではなく Cookie だけが残ります。"],
 };

@@ -27,8 +27,10 @@ export function NoMatch() {
     <//>`;
 }
 
+/** Not for 401: the page shows the login form then (app.js). */
 export function Refused() {
-    return html`<${Empty} title=${live.problem?.status === 401 ? say.wantsToKnow : say.notAnswered}>
+    if (live.problem?.status === 401) return null;
+    return html`<${Empty} title=${say.notAnswered}>
         <p>${live.problem?.detail}</p>
     <//>`;
 }

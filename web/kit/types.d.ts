@@ -533,6 +533,8 @@ export interface Bulletin {
 export interface Session {
     role: "none" | "agent" | "enroll" | "relay" | "reader" | "member" | "admin";
     person?: string;
+    /** Who may read: everybody, or whoever has a token. */
+    read?: "open" | "token";
 }
 
 /** A view: one line of views.js. */

@@ -19,7 +19,6 @@ export const say = {
     matchesNothing: "The filter matches nothing",
     noneFits: (n, filter, words) => ["None of ", n, " GPUs fits ", filter, " just now", words, ". What fits later appears by itself."],
     showAll: "Show all GPUs",
-    wantsToKnow: "This hub wants to know who reads",
     notAnswered: "The hub does not answer this",
     typeable: "What can be typed",
     forgetFilter: "Forget this filter",

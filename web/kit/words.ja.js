@@ -19,7 +19,6 @@ export const say = {
     matchesNothing: "該当する GPU はありません",
     noneFits: (n, filter, words) => ["現在、", n, " GPU のうち ", filter, words, " に該当するものはありません。該当すれば自動で表示されます。"],
     showAll: "すべての GPU を表示",
-    wantsToKnow: "このハブの閲覧にはログインが必要です",
     notAnswered: "ハブが応答しません",
     typeable: "入力候補",
     forgetFilter: "この絞り込みを削除",
