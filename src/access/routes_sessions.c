@@ -111,7 +111,7 @@ static void answer_logout(void *arg, int result)
         reply_problem(&l->rp, result == -ENOSPC ? 507 : 503,
                       "you are logged out, but the hub cannot store that: should it be started again before you log "
                       "out once more, that session is back: %s",
-                      strerror(-result));
+                      store_why(result));
     httpd_late_reply(l->late, &l->rp);
     free(l);
 }

@@ -86,7 +86,7 @@ static void remove_session(struct sessions *s, size_t i)
 static void kept(UNUSED void *arg, int result)
 {
     if (result < 0)
-        log_warn("hub", "a browser's session could not be stored: %s", strerror(-result));
+        log_warn("hub", "a browser's session could not be stored: %s", store_why(result));
 }
 
 static void store_session_note(struct sessions *s, const struct session *x)

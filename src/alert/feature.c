@@ -337,7 +337,7 @@ static void forget_old(struct hub_alerts *d, int64_t now_ms)
 static void kept(UNUSED void *arg, int result)
 {
     if (result < 0)
-        log_warn("alert", "an alert could not be stored: %s", strerror(-result));
+        log_warn("alert", "an alert could not be stored: %s", store_why(result));
 }
 
 static void changed(void *arg, const struct alert *a)
@@ -402,7 +402,7 @@ static void scene_of(struct hub_alerts *d, int64_t now_ms, struct whole_scene *w
     nodes_scene(d, now_ms, w);
     store_stat(h->store, &st);
     if (st.last_error)
-        snprintf(w->wrong[SCENE_STORE], NOTICE_MAX, "%s", st.error[0] ? st.error : strerror(-st.last_error));
+        snprintf(w->wrong[SCENE_STORE], NOTICE_MAX, "%s", st.error[0] ? st.error : store_why(st.last_error));
     if (h->api.sources)
         sources_said_notice(h->api.sources, now_ms, w->wrong[SCENE_SOURCES]);
     outbox_notice(h->outbox, w->wrong[SCENE_CHANNELS], NOTICE_MAX);
@@ -581,7 +581,7 @@ static void written(void *arg, int result)
 
     if (result < 0) {
         reply_problem(&rp, result == -ENOSPC ? 507 : 503, "the hub cannot store it, nothing was changed: %s",
-                      strerror(-result));
+                      store_why(result));
     } else {
         rp.body = BUF_INIT(65536);
         struct json j = json_on(&rp.body);

@@ -155,7 +155,7 @@ static void told(void *arg, int result)
         return;
     }
     if (result < 0)
-        log_warn("alert", "that an alert is told cannot be stored: %s", strerror(-result));
+        log_warn("alert", "that an alert is told cannot be stored: %s", store_why(result));
     if (result < 0 && result != -ESTALE && !hub_is_alone(h)) {
         t->t->kept = t;
         return;

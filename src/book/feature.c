@@ -99,23 +99,28 @@ static void show_all(struct hub *h, const char *devices, int64_t now_ms)
             show_device(h, live_find(h->live, p.n->key), (size_t)(p.d - p.n->devices), now_ms, now_ms);
 }
 
-/* What another hub booked. A wait that is written again was heard of there. */
-static void take_booking(struct hub *h, const struct booking *x, int64_t now_ms)
+void bookings_take(struct hub *h, const struct booking *x, int64_t now_ms)
 {
     const struct booking *was = book_find(h->book, x->id);
     AUTO_FREE char *left = mem_str(was ? was->devices : "");
 
     book_take(h->book, x, now_ms);
-    if (hold_waits(x))
-        queue_heard(hub_book_of(h)->queue, x->id, now_ms);
     show_all(h, left, now_ms);
     show_all(h, x->devices, now_ms);
+}
+
+/* Another hub booked it. A wait that is written again was heard of there. */
+static void hear_booking(struct hub_book *d, const struct booking *x, int64_t now_ms)
+{
+    bookings_take(d->h, x, now_ms);
+    if (hold_waits(x))
+        queue_heard(d->queue, x->id, now_ms);
 }
 
 static void hear_news(void *self, const struct news *w)
 {
     if (w->kind == NEWS_RECORD && w->record->kind == STORE_BOOKING)
-        take_booking(((struct hub_book *)self)->h, w->record->record, w->now_ms);
+        hear_booking(self, w->record->record, w->now_ms);
     show_bookings(self, w);
 }
 
@@ -126,9 +131,9 @@ struct writing {
     struct late *late; /* NULL: nobody waits for an answer */
     store_done_fn *done;
     void *arg;
-    int64_t id;
-    int status;       /* when it went well */
-    const char *back; /* to this page, instead of the row; NULL: the row */
+    int64_t id, epoch; /* epoch: as store_put_led says */
+    int status;        /* when it went well */
+    const char *back;  /* to this page, instead of the row; NULL: the row */
     enum event_kind kind;
     char by[BOOKING_PERSON_MAX], me[BOOKING_PERSON_MAX];
 };
@@ -154,6 +159,21 @@ static void begin_and_end(struct hub *h, int64_t now_ms)
     book_tick(h->book, now_ms, on_moved, &m);
 }
 
+static void reply_not_stored(struct reply *rp, int result)
+{
+    if (result == -EEXIST)
+        reply_problem(rp, 409, "somebody else was faster, at another hub: try again");
+    else if (result == -ESTALE || result == -EBUSY)
+        reply_problem(rp, 409, "it was changed at another hub just now: try again");
+    else if (result == -ENOSPC)
+        reply_problem(rp, 507, "the hub's disk is full: nothing was booked; try again later");
+    else if (result == -ENOTCONN || result == -ECANCELED) /* its commit may still be carried out */
+        reply_problem(rp, 503, "it is not known whether this was stored: %s; look at the bookings, then try again",
+                      store_why(result));
+    else
+        reply_problem(rp, 503, "the hub cannot store it, nothing was changed: %s", store_why(result));
+}
+
 static void written(void *arg, int result)
 {
     struct writing *w = arg;
@@ -163,6 +183,7 @@ static void written(void *arg, int result)
     const struct booking *was = book_find(h->book, w->id);
     AUTO_FREE char *left = mem_str(was ? was->devices : ""); /* it may have others now */
     book_settle(h->book, w->id, result == 0);
+    hub_book_of(h)->stale |= result < 0;
     const struct booking *x = result == 0 ? book_find(h->book, w->id) : NULL;
     if (x) {
         tell(h, x, w->kind, w->by, x->changed_ms);
@@ -178,14 +199,8 @@ static void written(void *arg, int result)
         rp.status = 303;
         mem_copy_str(rp.location, sizeof(rp.location), w->back);
     }
-    if (w->late && !x && (result == -EEXIST || result == -ESTALE))
-        reply_problem(&rp, 409,
-                      result == -EEXIST ? "somebody else was faster, at another hub: try again"
-                                        : "it was changed at another hub just now: try again");
-    else if (w->late && !x && result == -ENOSPC)
-        reply_problem(&rp, 507, "the hub's disk is full: nothing was booked; try again later");
-    else if (w->late && !x)
-        reply_problem(&rp, 503, "the hub cannot store it, nothing was changed: %s", strerror(-result));
+    if (w->late && !x)
+        reply_not_stored(&rp, result);
     if (w->late)
         httpd_late_reply(w->late, &rp);
     begin_and_end(h, now_ms);
@@ -218,13 +233,18 @@ static int start(struct hub *h, struct booking *x, const char *by, const struct 
     if (x->kind != BOOKING_WAIT) /* hours are counted for bookings alone */
         hub_time(h, NULL, was ? MIN(was->from_ms, x->from_ms) : x->from_ms,
                  was ? MAX(was->until_ms, x->until_ms) : x->until_ms, clock_wall_ms());
-    store_put(h->store, STORE_BOOKING, x, 1, written, w);
+    store_put_led(h->store, w->epoch, STORE_BOOKING, x, 1, written, w);
     return 0;
 }
 
 int bookings_write(struct hub *h, struct booking *x, const char *by, store_done_fn *done, void *arg)
 {
     return start(h, x, by, &(struct writing){.done = done, .arg = arg});
+}
+
+int bookings_write_led(struct hub *h, struct booking *x, const char *by)
+{
+    return start(h, x, by, &(struct writing){.epoch = hub_book_of(h)->epoch});
 }
 
 enum reply_how bookings_put(struct hub *h, struct request *rq, struct reply *rp, const struct booking *x,
@@ -308,10 +328,10 @@ static int check_settings(UNUSED void *self, const struct hub_conf *conf, UNUSED
 
 static void tick(void *self, int64_t now_ms)
 {
-    struct hub *h = ((struct hub_book *)self)->h;
-    begin_and_end(h, now_ms);
-    if (hub_leads(h))
-        waits_tick(h, now_ms);
+    struct hub_book *d = self;
+    begin_and_end(d->h, now_ms);
+    if (bookings_are_current(d, now_ms) && hub_leads(d->h))
+        waits_tick(d->h, now_ms);
 }
 
 static void close_book(void *self)

@@ -289,11 +289,31 @@ static int own_wait(struct api *a, struct request *rq, struct reply *rp, struct 
     return r == 0 ? 1 : 0;
 }
 
+/* F4. As booking_of_path says. */
+static int read_back(struct api *a, struct request *rq, struct reply *rp, struct booking **h)
+{
+    struct booking *stored = NULL;
+    struct err err = {0};
+    int r = look_booking(a->hub, rq, (*h)->id, &stored, &err);
+
+    if (r == 1) {
+        bookings_take(a->hub, stored, rq->now_ms);
+        free(*h);
+        *h = stored;
+    } else if (r != -EINPROGRESS) {
+        reply_problem(rp, 503, "bookings cannot be read: %s", r < 0 ? err.msg : "this one is not in the store");
+    }
+    return r;
+}
+
 /* Still there. */
 enum reply_how post_wait_beat(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct booking *h = NULL;
     int r = own_wait(a, rq, rp, &h);
+
+    if (r == 1 && !hold_waits(h) && !hub_is_alone(a->hub))
+        r = read_back(a, rq, rp, &h);
 
     if (r != 1)
         return look_how(r);

@@ -28,8 +28,8 @@ static void give(void *arg, const struct booking *h, const struct gpu_request *w
     to.from_ms = to.changed_ms = now_ms;
     to.until_ms = now_ms + w->hold_ms;
     to.changes++;
-    int r = bookings_write(hub, &to, h->person, NULL, NULL);
-    log_debug("wait", "%s gets %s (wait %" PRId64 "): %s", h->person, to.places, h->id, r < 0 ? strerror(-r) : "ok");
+    int r = bookings_write_led(hub, &to, h->person);
+    log_debug("wait", "%s gets %s (wait %" PRId64 "): %s", h->person, to.places, h->id, r < 0 ? store_why(r) : "ok");
 }
 
 static void out(void *arg, const struct booking *h)
@@ -39,7 +39,7 @@ static void out(void *arg, const struct booking *h)
 
     to.released_ms = to.changed_ms = hub_book_of(hub)->serve_ms;
     to.changes++;
-    bookings_write(hub, &to, h->person, NULL, NULL);
+    bookings_write_led(hub, &to, h->person);
     log_debug("wait", "%s (wait %" PRId64 ") was not heard of any more", h->person, h->id);
 }
 

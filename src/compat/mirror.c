@@ -310,7 +310,7 @@ static void merge_cell(struct mirror *m, const struct cell *c)
             agree(m, c, &(struct remark){0});
         else if (r < 0) {
             dropped(m, c, &theirs, &ours,
-                    r == -EEXIST ? "somebody has booked it for a part of that time" : strerror(-r));
+                    r == -EEXIST ? "somebody has booked it for a part of that time" : store_why(r));
             give(m, c, &ours);
         }
     }

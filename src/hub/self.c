@@ -137,7 +137,7 @@ void self_say(struct hub *h)
         return;
     if (st.last_error)
         log_error("store", "%s: agents keep their batches until it works again",
-                  st.error[0] ? st.error : strerror(-st.last_error));
+                  st.error[0] ? st.error : store_why(st.last_error));
     else
         log_info("store", "works again");
     h->store_said = st.last_error;

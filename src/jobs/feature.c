@@ -119,7 +119,7 @@ static void stored(void *arg, int result)
     if (result >= 0 || result == -ESTALE)
         return;
     if (!d->again_ms)
-        log_warn("jobs", "a run could not be stored: %s", strerror(-result));
+        log_warn("jobs", "a run could not be stored: %s", store_why(result));
     d->again_ms = clock_wall_ms() + AGAIN_MS;
 }
 

@@ -51,7 +51,7 @@ static void answer_label(void *arg, struct looked *found)
     if (found->r == -ENOSPC)
         reply_problem(&rp, 507, "the hub's disk is full: try again later");
     else if (found->r < 0)
-        reply_problem(&rp, 503, "the hub cannot store: %s", found->err.msg[0] ? found->err.msg : strerror(-found->r));
+        reply_problem(&rp, 503, "the hub cannot store: %s", found->err.msg[0] ? found->err.msg : store_why(found->r));
     else if (found->r == 0)
         reply_problem(&rp, 404, "the job went while it was changed: it was too old to be kept");
     else

@@ -137,7 +137,7 @@ static void stored(void *arg, int result)
     if (result < 0)
         d->epoch = -1;
     if (result < 0 && result != -ESTALE)
-        log_warn("slurm", "a job could not be stored: %s", strerror(-result));
+        log_warn("slurm", "a job could not be stored: %s", store_why(result));
 }
 
 /* The same after a restart: Slurm counts on, and a job that is put back in the queue starts at another time. */

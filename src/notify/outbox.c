@@ -230,7 +230,7 @@ int64_t outbox_next_id(struct outbox *o)
 static void changed(UNUSED void *arg, int result)
 {
     if (result < 0)
-        log_warn("channel", "a message cannot be changed in the store: %s", strerror(-result));
+        log_warn("channel", "a message cannot be changed in the store: %s", store_why(result));
 }
 
 static void jotted(void *arg, int result)
@@ -241,7 +241,7 @@ static void jotted(void *arg, int result)
         free(j);
         return;
     }
-    log_warn("channel", "that a message was sent cannot be noted yet: %s", strerror(-result));
+    log_warn("channel", "that a message was sent cannot be noted yet: %s", store_why(result));
     j->next = j->h->outbox->jots;
     j->h->outbox->jots = j;
 }
@@ -324,7 +324,7 @@ static void sent_on(void *arg, int result)
     struct sending *s = arg;
 
     if (result < 0)
-        log_warn("channel", "a message cannot be stored, and is lost if the hub ends now: %s", strerror(-result));
+        log_warn("channel", "a message cannot be stored, and is lost if the hub ends now: %s", store_why(result));
     if (s->h->outbox)
         outbox_put(s->h->outbox, s->m);
     if (s->done)

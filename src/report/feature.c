@@ -150,7 +150,7 @@ static void hear_news(void *self, const struct news *w)
 static void kept(UNUSED void *arg, int result)
 {
     if (result < 0)
-        log_warn("report", "which report went out could not be stored: %s", strerror(-result));
+        log_warn("report", "which report went out could not be stored: %s", store_why(result));
 }
 
 /* Nothing is sent: the period is seen to. */
@@ -225,7 +225,7 @@ static void stored(void *arg, int result)
     char why[160];
 
     if (result < 0) {
-        snprintf(why, sizeof(why), "the hub cannot store it: %s", strerror(-result));
+        snprintf(why, sizeof(why), "the hub cannot store it: %s", store_why(result));
         failed(k, result == -ENOSPC ? 507 : 503, why);
         return;
     }

@@ -157,10 +157,10 @@ static int group_put_records(struct commit_group *g, struct store_op *ops, struc
             continue;
         code = group_put_record(op, r, log, batches);
         g->records++;
-        if (code < 0 && code != -EEXIST && log->shared && !g->careful) /* it may be another's: group_send tries again */
-            return code;
-        if (code == -EEXIST) /* as its result says; the transaction is sound */
+        if (code == -EEXIST || code == -ESTALE) /* as its result says; the transaction is sound */
             code = 0;
+        if (code < 0 && log->shared && !g->careful) /* it may be another's: group_send tries again */
+            return code;
         if (group_is_refused(code)) {
             g->lost++;
             op->refused = true;
@@ -340,6 +340,22 @@ static void group_sort_out(struct commit_group *g, struct op_append *a, const st
     }
 }
 
+/* -EBUSY: a deadlock, or another hub has what is to be locked. */
+static bool group_may_be_a_record(int code)
+{
+    static const int others[] = {-EAGAIN, -ENOTCONN, -ESTALE, -ECANCELED, -EBUSY};
+
+    return code < 0 && !ANY(ARRAY_LEN(others), i, others[i] == code);
+}
+
+static bool group_has_bookings(const struct store_op *ops)
+{
+    for (; ops; ops = ops->next)
+        if (ops->kind == OP_RECORDS && ((const struct op_records *)ops)->of == STORE_BOOKING)
+            return true;
+    return false;
+}
+
 static int group_send(struct commit_group *g, struct store_op *ops, struct records *r, struct rows_log *log, bool any,
                       struct err *err)
 {
@@ -351,15 +367,16 @@ static int group_send(struct commit_group *g, struct store_op *ops, struct recor
     g->records = 0;
     records_set_posts(r, !g->careful);
     size_t n_missing = g->n_missing;
-    code = group_put_records(g, ops, r, &at);
+    code = group_has_bookings(ops) ? records_lock_bookings(r) : 0; /* first: who waits for it has no other lock */
+    if (code == 0)
+        code = group_put_records(g, ops, r, &at);
     if (code == 0 && any)
         code = g->n_missing > n_missing ? -EAGAIN : rows_log_send(log);
     code = records_end(r, code, err);
-    if (code < 0 && code != -EAGAIN && code != -ENOTCONN && code != -ESTALE && code != -ECANCELED && !g->careful) {
-        g->careful = true; /* whose fault it was is seen when each is waited for */
-        return -EAGAIN;
-    }
-    return code;
+    if (!group_may_be_a_record(code) || g->careful)
+        return code;
+    g->careful = true; /* whose fault it was is seen when each is waited for */
+    return -EAGAIN;
 }
 
 int group_write_rows(struct commit_group *g, struct store_op *ops, struct records *r, struct rows_log *log,

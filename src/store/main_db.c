@@ -102,6 +102,11 @@ int records_stop_part(struct records *r, const char *node)
     return lease_stop_part(&r->leases, lease_part_of(node), NULL);
 }
 
+int records_lock_bookings(struct records *r)
+{
+    return db_run(db_stmt(&r->st, R_LOCK_BOOKINGS));
+}
+
 int records_begin(struct records *r, struct err *err)
 {
     int code = db_begin(r->db, true);
@@ -200,20 +205,29 @@ int records_touch_blobs(struct records *r, struct blob_touch *v, size_t n, int64
     return code;
 }
 
-/* -EEXIST: another hub was faster, and the transaction goes on without it. */
-static int put_exclusive(struct records *r, size_t stmt, enum store_kind kind, const void *record)
+/* -ESTALE: the booking was changed since it was read. */
+static int put_booking(struct records *r, const void *record)
+{
+    struct db_stmt *st = db_stmt(&r->st, STORE_BOOKING);
+
+    record_bind(st, main_records[STORE_BOOKING], record);
+    int code = db_run(st);
+    return code < 0 || db_changes(r->db) > 0 ? code : -ESTALE;
+}
+
+/* -EEXIST: a device is booked already. The transaction goes on without it. */
+static int put_exclusive(struct records *r, const void *record)
 {
     int code = db_exec(r->db, "SAVEPOINT exclusive");
     if (code < 0)
         return code;
-    struct db_stmt *st = db_stmt(&r->st, stmt);
-    record_bind(st, main_records[kind], record);
-    code = db_run(st);
+    code = put_booking(r, record);
     if (code == -EEXIST) {
         int undone = db_exec(r->db, "ROLLBACK TO SAVEPOINT exclusive");
         return undone < 0 ? undone : code;
     }
-    return code < 0 ? code : db_exec(r->db, "RELEASE SAVEPOINT exclusive");
+    int released = code == 0 || code == -ESTALE ? db_exec(r->db, "RELEASE SAVEPOINT exclusive") : 0;
+    return released < 0 ? released : code;
 }
 
 int records_put(struct records *r, enum store_kind kind, const void *record)
@@ -226,8 +240,8 @@ int records_put(struct records *r, enum store_kind kind, const void *record)
         stmt = R_DROP_NOTE;
     if (kind == STORE_USAGE_MARK && ((const struct usage_mark *)record)->seq <= 0)
         stmt = R_DROP_USAGE_MARKS_AT;
-    if (kind == STORE_BOOKING && r->db->engine == &pg_engine && db_in_transaction(r->db))
-        return put_exclusive(r, stmt, kind, record);
+    if (kind == STORE_BOOKING)
+        return pg_is(r->db) && db_in_transaction(r->db) ? put_exclusive(r, record) : put_booking(r, record);
     struct db_stmt *st = db_stmt(&r->st, stmt);
     record_bind(st, main_records[kind], record); /* a statement takes as many of them as it has places */
     return db_post(st);

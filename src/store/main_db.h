@@ -27,6 +27,8 @@ void records_set_posts(struct records *r, bool posts);
 /* Within a transaction: 1, or 0: another hub leads by now, and what was to be done in this epoch must not be. */
 int records_leads(struct records *r, int64_t epoch);
 int records_parts(struct records *r, uint32_t parts, int64_t ret_epochs[LEASE_PARTS]); /* so of parts, bits of a mask */
+int records_lock_bookings(
+    struct records *r); /* on a server, before any put: no other hub puts a booking until the end */
 int records_stop_part(struct records *r, const char *node); /* its part's holder waits for this transaction */
 /* Commits or, where something failed (code < 0) or fails now, rolls back: 0, or -errno with a sentence. */
 int records_end(struct records *r, int code, struct err *err);

@@ -140,6 +140,7 @@ struct store_stat {
 
 struct store;
 typedef void store_done_fn(void *arg, int result);
+const char *store_why(int result); /* what a result below 0 means, as a part of a sentence */
 
 /*
  * loop NULL: done is called from store_flush and store_close. One at a time may have a folder open: a second is refused
@@ -186,7 +187,9 @@ int store_has_jobs(struct store *s, struct err *err);
  * are not queued. The others are tried again until they are durable.
  *
  * A process is new or extends what is known of it. An event, or a job, that is there already stays as it is. A change
- * of a job that is not there does nothing. A booking, a note, a node is as it was put last; what is queued is not seen.
+ * of a job that is not there does nothing. A note, a node is as it was put last; what is queued is not seen. So is a
+ * booking, if it was changed more often than what is stored; else the result is -ESTALE. On a server, where it overlaps
+ * another one, the result is -EEXIST.
  * A usage mark is durable no later than what is appended after it. Of a token that is there already only node, hash and
  * used_ms change, and nothing of one that was revoked meanwhile.
  */

@@ -301,7 +301,7 @@ const char *const records_sql[R_COUNT] = {
     [STORE_PROC] = PUT("processes"),
     [STORE_EVENT] = "INSERT INTO events({events}) VALUES({events?}) ON CONFLICT DO NOTHING",
     [STORE_JOB] = "INSERT INTO jobs({jobs}, class) VALUES({jobs?}, ?100) ON CONFLICT DO NOTHING",
-    [STORE_BOOKING] = PUT("holds"),
+    [STORE_BOOKING] = PUT("holds") " WHERE holds.changes < excluded.changes", /* else another hub changed it first */
     [STORE_NOTE] = PUT("notes"),
     [STORE_TOKEN] = "INSERT INTO tokens({tokens}) VALUES({tokens?})"
                     " ON CONFLICT(id) DO UPDATE SET node = excluded.node, hash = excluded.hash,"

@@ -185,6 +185,28 @@ int store_settle(struct store *s, struct err *err)
     return r < 0 ? r : store_flush(s, err); /* files of compacted logs go with this one */
 }
 
+const char *store_why(int result)
+{
+    static const struct {
+        int code;
+        const char *why;
+    } reasons[] = {
+        {-ENOSPC, "the disk is full"},
+        {-ENOTCONN, "the PostgreSQL server does not answer"},
+        {-ECANCELED, "the PostgreSQL server did not confirm it in time"},
+        {-EBUSY, "other hubs write the same rows"},
+        {-ESTALE, "another hub changed it, or leads by now"},
+        {-EEXIST, "another hub was faster"},
+        {-EAGAIN, "too much waits to be stored"},
+        {-EROFS, "the store is open for reading only"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+        if (reasons[i].code == result)
+            return reasons[i].why;
+    return strerror(-result);
+}
+
 static int refuse_as(struct store *s, int why, store_done_fn *done, void *arg)
 {
     done_add(&s->done, (struct done){done, arg, why});

@@ -493,7 +493,7 @@ static void save_clock(struct ledger *l)
             buf_addf(&b, " %s", zone_name(l->zones[z].zone));
     int r = store_put(l->store, STORE_SETTING, &(struct store_setting){SETTING, buf_str(&b)}, 1, NULL, NULL);
     if (r < 0)
-        log_warn("usage", "which days are added up cannot be noted: %s", strerror(-r));
+        log_warn("usage", "which days are added up cannot be noted: %s", store_why(r));
 }
 
 static void start_next(struct ledger *l, int64_t now_ms)

@@ -194,7 +194,7 @@ static void state_keep(struct hub_wandb *d)
              (long long)d->event_id, d->turns[PUSH].due);
     int r = hub_put_once(d->h, STORE_SETTING, &(struct store_setting){KEPT_AS, buf_str(&b)}, 1, NULL, NULL);
     if (r < 0)
-        log_warn("wandb", "what was done cannot be noted: %s", strerror(-r));
+        log_warn("wandb", "what was done cannot be noted: %s", store_why(r));
 }
 
 /* ---- what was pulled, on a worker ---- */

@@ -1,0 +1,68 @@
+/*
+ * reread.c: reads the open bookings of a store that several hubs share again. This is needed before this hub leads the
+ * queue, since the last leader's newest grants may still be on their way here, and after a write failed: another hub
+ * was faster, or it is not known whether the write was stored.
+ */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "book/feature.h"
+
+struct reread {
+    struct look_read read; /* first */
+    struct hub_book *d;
+    int64_t epoch, from_ms;
+    struct booking **v;
+    size_t n, cap;
+};
+
+static void keep_booking(void *arg, const struct booking *x)
+{
+    struct reread *r = arg;
+
+    VEC_ADD(r->v, r->n, r->cap, booking_copy(x));
+}
+
+static int read_bookings(struct look_read *read, struct store *s, struct err *err)
+{
+    struct reread *r = (struct reread *)read;
+
+    return store_each(s, EACH_BOOKING(keep_booking, r, .from_ms = r->from_ms), err);
+}
+
+static void take_bookings(struct look_read *read)
+{
+    struct reread *r = (struct reread *)read;
+    struct hub_book *d = r->d;
+    int64_t now_ms = clock_wall_ms();
+
+    d->rereads = false;
+    if (read->code < 0)
+        d->stale = true;
+    else
+        d->epoch = r->epoch;
+    for (size_t i = 0; i < r->n; i++) {
+        if (read->code >= 0)
+            bookings_take(d->h, r->v[i], now_ms);
+        free(r->v[i]);
+    }
+    free(r->v);
+    free(r);
+}
+
+bool bookings_are_current(struct hub_book *d, int64_t now_ms)
+{
+    int64_t epoch = hub_epoch(d->h);
+
+    if (hub_is_alone(d->h) || d->rereads)
+        return !d->rereads;
+    if (!d->stale && (epoch < 0 || epoch == d->epoch))
+        return true;
+    struct reread *r = NEW(struct reread, .read = {.read = read_bookings, .done = take_bookings}, .d = d,
+                           .epoch = epoch, .from_ms = now_ms);
+    d->rereads = look_read(d->h, &r->read, NULL) == 0;
+    if (d->rereads)
+        d->stale = false;
+    else
+        free(r);
+    return false;
+}
