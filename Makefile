@@ -12,6 +12,8 @@
 MAKEFLAGS += -r
 
 VERSION := 0.1.0
+# `git archive` writes the commit into the file COMMIT; a checkout has it from git. `make COMMIT=...` where there is neither.
+COMMIT  := $(or $(shell sed -n 's/^\([0-9a-f]\{8\}\)[0-9a-f]*$$/\1/p' COMMIT 2>/dev/null),$(shell GIT_OPTIONAL_LOCKS=0 git describe --always --dirty --abbrev=8 --exclude='*' 2>/dev/null))
 CC      ?= gcc
 OBJCOPY ?= objcopy
 CCACHE  := $(shell command -v ccache 2>/dev/null)
@@ -81,6 +83,12 @@ $(O)/tests/%.o: LAST := -Itests/kit $(TESTFLAG)
 $(O)/src/base/%.o $(O)/src/draw/%.o $(O)/src/store/%.o: LAST := $(if $(filter -Og,$(CFLAGS)),-O1)
 # Loops over many numbers: several at once.
 $(O)/src/codec/%.o $(O)/src/store/sink.o $(O)/src/store/together.o: LAST := $(if $(filter -O2,$(CFLAGS)),-O3)$(if $(filter -Og,$(CFLAGS)),-O1)
+
+$(O)/src/base/version.o: LAST := -DMUSTER_COMMIT='"$(COMMIT)"' -DMUSTER_BUILD='"$(VERSION)$(COMMIT:%=+%)"'
+$(O)/src/base/version.o: $(O)/gen/commit
+$(O)/gen/commit: FORCE
+	@mkdir -p $(@D)
+	@echo '$(VERSION) $(COMMIT)' | cmp -s - $@ || echo '$(VERSION) $(COMMIT)' >$@
 
 $(O)/%.o: %.S
 	@mkdir -p $(@D)

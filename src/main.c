@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/secret.h"
+#include "base/version.h"
 #include "cli/cmd.h"
 
 const struct cmd cmds[] = {
@@ -87,7 +88,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
         return help(stdout);
     if (strcmp(argv[1], "--version") == 0) {
-        printf("muster " MUSTER_VERSION "\n");
+        printf("muster %s, store format %d, wire format %d\n", muster_build, MUSTER_FORMAT, MUSTER_WIRE);
         return EXIT_OK;
     }
     for (const struct cmd *c = cmds; c->name; c++)

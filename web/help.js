@@ -1,6 +1,8 @@
 /* help.js: the help that "?" opens: the keys, and what the marks of the states mean. */
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { ask } from "./kit/api.js";
 import { facts, stateName, states } from "./kit/facts.js";
+import { COMMA } from "./kit/format.js";
 import { html } from "./kit/html.js";
 import { choose, language, LANGUAGES } from "./kit/language.js";
 import { navigation } from "./views.js";
@@ -14,6 +16,19 @@ const KEYS = [
     ["Esc", say.keyClose],
     ["?", say.keyHelp],
 ];
+
+/** @param {{ version?: string, commit?: string, format?: number }} b */
+const build = (b) => [b.version, b.commit && `+${b.commit}`, b.format && ` (${say.format(b.format)})`].filter(Boolean).join("");
+
+/** The hubs on this store, where there are several. */
+function Hubs() {
+    const [hubs, setHubs] = useState(/** @type {{ id: number, name: string, url?: string, version?: string, commit?: string, format?: number, leads: boolean, own: boolean }[]} */ ([]));
+    useEffect(() => void ask("/api/v1/hubs").then(setHubs, () => {}), []);
+    if (hubs.length < 2) return null;
+    return html`<ul class="dim" aria-label=${say.hubs}>
+        ${hubs.map((h) => html`<li>${h.url ?? h.name}: ${[`muster ${build(h)}`, h.leads && say.leads, h.own && say.ownHub].filter(Boolean).join(COMMA)}</li>`)}
+    </ul>`;
+}
 
 function Language() {
     return html`<span class="range" role="group" aria-label=${say.language}>
@@ -35,7 +50,8 @@ export function Help({ close }) {
             ${states.map((s) => html`<div><dt class=${s.word}><span class="mark">${s.mark}</span> ${stateName(s.word)}</dt><dd>${s.meaning}</dd></div>`)}
             <div><dt><span class="mark">⚑</span> ${say.booked}</dt><dd>${say.bookedMeans}</dd></div>
         </dl>
-        <p class="dim">muster ${facts.muster} · <a data-load href="/api/v1/state">JSON</a> · <a data-load href="/metrics">Prometheus</a> · <a data-load href="/?term=true&detail=true">${say.text}</a></p>
+        <${Hubs} />
+        <p class="dim">muster ${build({ ...facts, version: facts.muster })} · <a data-load href="/api/v1/state">JSON</a> · <a data-load href="/metrics">Prometheus</a> · <a data-load href="/?term=true&detail=true">${say.text}</a></p>
         <form method="dialog"><${Language} /><button>${say.close}</button></form>
     </dialog>`;
 }

@@ -21,6 +21,7 @@
 #include "base/order.h"
 #include "base/pages.h"
 #include "base/timer.h"
+#include "base/version.h"
 #include "uplink/hubs.h"
 #include "uplink/sender.h"
 #include "wire/wire.h"
@@ -279,7 +280,7 @@ static void agent_status(struct agent *a, struct buf *out)
 
     buf_addf(out, "node %s, id %s, run %016llx\n", filler_name(a->filler), node_id_text(&a->id.node, id),
              (unsigned long long)a->id.run);
-    buf_addf(out, "version " MUSTER_VERSION ", process %d, collector process ", (int)getpid());
+    buf_addf(out, "version %s, process %d, collector process ", muster_agent_build, (int)getpid());
     if (keeper_pid(a->keeper) > 0)
         buf_addf(out, "%d\n", (int)keeper_pid(a->keeper));
     else
@@ -509,7 +510,7 @@ static int agent_open(struct agent *a, struct err *err)
 
 static void agent_start(struct agent *a)
 {
-    char id[33];
+    char id[33], started[64];
     int64_t watch = notify_watchdog_ms();
 
     event_add(a->sig_term, NULL);
@@ -517,10 +518,11 @@ static void agent_start(struct agent *a)
     event_add(a->sig_hup, NULL);
     if (watch)
         timer_every(a->watchdog, watch);
-    log_info("agent", "muster-agent " MUSTER_VERSION " on %s, node %s%s, tick %lld ms, %zu hub%s",
+    log_info("agent", "muster-agent %s on %s, node %s%s, tick %lld ms, %zu hub%s", muster_agent_build,
              filler_name(a->filler), node_id_text(&a->id.node, id), a->id.fresh ? " (new)" : "",
              (long long)a->conf->tick, a->n_senders, a->n_senders == 1 ? "" : "s");
-    filler_event(a->filler, EVENT_START, clock_wall_ms(), 0, "muster-agent " MUSTER_VERSION);
+    snprintf(started, sizeof(started), "muster-agent %s", muster_build);
+    filler_event(a->filler, EVENT_START, clock_wall_ms(), 0, started);
     if (a->conf->to_stdout) {
         AUTO_BUF out = BUF_INIT(64);
         wire_start(&out);

@@ -7,6 +7,7 @@
 #include "agent/counter.h"
 #include "base/log.h"
 #include "base/order.h"
+#include "base/version.h"
 #include "model/gather.h"
 #include "wire/wire.h"
 
@@ -87,7 +88,7 @@ void filler_rename(struct filler *f, const char *name, int64_t tick_ms)
         mem_copy_str(host.name, sizeof(host.name), name);
     if (!name_ok(str_of(host.name), NAME_MAX_LEN - 1))
         mem_copy_str(host.name, sizeof(host.name), "unnamed");
-    mem_copy_str(host.agent, sizeof(host.agent), MUSTER_VERSION);
+    mem_copy_str(host.agent, sizeof(host.agent), muster_agent_build);
     host.tick_ms = (int32_t)tick_ms;
     memcpy(host.driver, f->facts.driver, sizeof(host.driver)); /* the collector's part stays */
     memcpy(host.cuda, f->facts.cuda, sizeof(host.cuda));

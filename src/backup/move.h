@@ -31,7 +31,7 @@ int store_check(const char *place, const struct backup_watch *watch, struct stor
 
 struct status_hub {
     int64_t id, logs, batches; /* what it has still to make into chunks */
-    char url[256], name[64], version[32];
+    char url[256], name[64], version[64];
     int64_t started_ms, until_ms, now_ms;
     bool here, leads, differs; /* differs: its settings are not those of the one that leads */
 };

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"
+#include "base/version.h"
 #include "cluster/member.h"
 #include "cluster/place.h"
 #include "hub/self.h"
@@ -210,7 +211,7 @@ static int join_others(struct hub *h, const struct hub_conf *conf, struct store_
     if (c->advertise && port_of(c->advertise)) /* else it is known once it listens */
         mem_copy_str(mc.self.url, sizeof(mc.self.url), c->advertise);
     gethostname(mc.self.name, sizeof(mc.self.name) - 1);
-    mem_copy_str(mc.self.version, sizeof(mc.self.version), MUSTER_VERSION);
+    mem_copy_str(mc.self.version, sizeof(mc.self.version), muster_hub_build);
     conf_hash(conf, mc.self.conf);
     r = member_open(&m, &mc, err);
     if (r < 0)
@@ -303,6 +304,24 @@ static const char *time_of(int64_t wall_ms, char out[32])
     return out;
 }
 
+static const char *name_of(const struct hub_row *h)
+{
+    return h->url[0] ? h->url : h->name;
+}
+
+/* After what an operator must repair: an upgrade of one hub after the other passes through this state. */
+static void version_notice(const struct member_stat *st, const struct hub_row *leader, char out[NOTICE_MAX])
+{
+    struct build first, other;
+
+    for (size_t i = 0; i < st->n && build_parse(leader->version, &first); i++)
+        if (build_parse(st->hubs[i].version, &other) && build_differs(&first, &other)) {
+            snprintf(out, NOTICE_MAX, "hubs of different versions run: %.64s has %s, and the hub that leads has %s",
+                     name_of(&st->hubs[i]), st->hubs[i].version, leader->version);
+            return;
+        }
+}
+
 static void notice_of(const struct hub_cluster *c, const struct member_stat *st, char out[NOTICE_MAX])
 {
     const struct hub_row *leader = find_leader(st), *own = NULL;
@@ -323,15 +342,17 @@ static void notice_of(const struct hub_cluster *c, const struct member_stat *st,
     else if (own && strcmp(own->conf, leader->conf) != 0)
         snprintf(out, NOTICE_MAX,
                  "the settings of this hub differ from those of the hub that leads (%.64s), whose count",
-                 leader->url[0] ? leader->url : leader->name);
+                 name_of(leader));
     else if (st->missed.id)
         snprintf(out, NOTICE_MAX, "hub %.64s is away since %s, and did not end in order: the others do its work",
-                 st->missed.url[0] ? st->missed.url : st->missed.name, time_of(st->missed_wall_ms, at));
+                 name_of(&st->missed), time_of(st->missed_wall_ms, at));
     else
         for (size_t i = 0; i < st->n && !out[0]; i++)
             if (strcmp(st->hubs[i].conf, leader->conf) != 0)
                 snprintf(out, NOTICE_MAX, "the settings of hub %.64s differ from those of the hub that leads",
-                         st->hubs[i].url[0] ? st->hubs[i].url : st->hubs[i].name);
+                         name_of(&st->hubs[i]));
+    if (!out[0] && leader)
+        version_notice(st, leader, out);
 }
 
 static void cluster_status(void *self, struct status *s)
@@ -367,6 +388,7 @@ static void close_cluster(void *self)
 const struct feature cluster_feature = {
     .name = "cluster",
     FEATURE_SETTINGS(cluster),
+    .routes = cluster_routes,
     .join = join_others,
     .open = open_cluster,
     .prepare = check_settings,

@@ -4,6 +4,8 @@
 #include "hub/hub.h"
 
 struct member;
+struct route;
+extern const struct route cluster_routes[];   /* routes.c */
 struct member *cluster_member(struct hub *h); /* NULL: this hub is alone */
 /* The server that these settings name, as libpq wants it, for free(); NULL: none, all is in the data folder. */
 int cluster_place(const struct hub_conf *conf, char **ret, struct err *err);

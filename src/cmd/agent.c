@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/plain.h"
 #include "base/secret.h"
+#include "base/version.h"
 #include "cli/cmd.h"
 
 #define ASK_MS 10000
@@ -105,7 +106,7 @@ int cmd_agent(int argc, char **argv)
         argv++;
     }
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
-        puts("muster-agent " MUSTER_VERSION);
+        printf("muster-agent %s, wire format %d\n", muster_build, MUSTER_WIRE);
         return EXIT_OK;
     }
     int r = conf_load(&conf, argc, argv, &argi, &err);

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/version.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "cli/local_hub.h"
@@ -65,7 +66,7 @@ static void announce(const struct hub *h, const char *flags, bool demo)
     hub_addresses(h, &out);
     rest = buf_str(&out);
     while (str_line(&rest, &line)) {
-        printf("muster %s on %.*s\n", MUSTER_VERSION, STR_ARG(line));
+        printf("muster %s on %.*s\n", muster_build, STR_ARG(line));
         if (!url.len && str_find(line, "://127.") < 0 && str_find(line, "://[::1]") < 0)
             local_hub_named(line, &url);
     }
@@ -127,6 +128,7 @@ int cmd_hub(int argc, char **argv)
         r = cli_fail(&hub_help, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
         goto out;
     }
+    log_info("hub", "muster %s, on %s", muster_hub_build, hub_is_alone(h) ? "a store of its own" : "a shared store");
     line.hub = h;
     line.data = data;
     say_where(&line); /* before anybody is told where it is */

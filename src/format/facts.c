@@ -4,6 +4,7 @@
  */
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/version.h"
 #include "format/render.h"
 #include "model/event.h"
 
@@ -34,6 +35,8 @@ void render_facts(struct buf *out, const char *name, const char *about, const ch
     struct json j = json_on(out);
     json_obj(&j, NULL);
     json_cstr(&j, "muster", MUSTER_VERSION);
+    json_some(&j, "commit", muster_commit);
+    json_int(&j, "format", MUSTER_FORMAT);
     json_cstr(&j, "name", name);
     if (about)
         json_cstr(&j, "about", about);

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/version.h"
 #include "format/export.h"
 #include "format/words.h"
 
@@ -414,8 +415,9 @@ static void write_head(const struct prom *p, struct buf *out)
 
 void prom_start(const struct prom *p, struct buf *out)
 {
-    family(p, out, "muster_build_info", "info", "", "version of this hub");
-    buf_adds(out, "muster_build_info{version=\"" MUSTER_VERSION "\"} 1\n");
+    family(p, out, "muster_build_info", "info", "", "version and commit of this hub, format of its store");
+    buf_addf(out, "muster_build_info{version=\"%s\",commit=\"%s\",format=\"%d\"} 1\n", MUSTER_VERSION, muster_commit,
+             MUSTER_FORMAT);
 }
 
 static void put_series(struct prom *p, struct buf *out, const struct prom_series *s)

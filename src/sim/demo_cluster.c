@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/version.h"
 #include "model/work.h"
 
 #define CLOCK_MAX_HZ 1980000000 /* of the H200 that was recorded */
@@ -227,7 +228,7 @@ static void set_facts(struct demo_cluster_node *n, const char *prefix, unsigned 
     mem_copy_str(f->cpu, sizeof(f->cpu), "Intel(R) Xeon(R) Platinum 8480C");
     mem_copy_str(f->driver, sizeof(f->driver), "580.159.04");
     mem_copy_str(f->cuda, sizeof(f->cuda), "13.0");
-    mem_copy_str(f->agent, sizeof(f->agent), MUSTER_VERSION);
+    mem_copy_str(f->agent, sizeof(f->agent), muster_agent_build);
     mem_copy_str(f->collector, sizeof(f->collector), "replay");
     f->cpus = 128;
     f->tick_ms = 1000;

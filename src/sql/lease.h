@@ -59,10 +59,12 @@ const char *lease_of_part(unsigned part, char out[LEASE_NAME_MAX]); /* part/N */
 /* ---- hubs: each start of one is a row, and lease hub/ID says whether it is there ---- */
 struct hub_row {
     int64_t id;
-    char url[256], name[64], version[32], conf[72]; /* conf: a hash of its settings, as text */
-    char pin[64];                                   /* sha256//BASE64 of its TLS key; "" without TLS */
-    int64_t started_ms, until_ms;                   /* by the server's clock; until 0: gone */
-    int64_t now_ms;                                 /* the server's, when this was read */
+    char url[256], name[64];
+    char version[64];             /* base/version.h */
+    char conf[72];                /* a hash of its settings, as text */
+    char pin[64];                 /* sha256//BASE64 of its TLS key; "" without TLS */
+    int64_t started_ms, until_ms; /* by the server's clock; until 0: gone */
+    int64_t now_ms;               /* the server's, when this was read */
     bool here, leads;
 };
 const char *lease_of_hub(int64_t id, char out[LEASE_NAME_MAX]); /* hub/ID */

@@ -1,6 +1,7 @@
 /* schema.c: the SQL of muster.db. Numbers of 64 bits without a sign (runs, blob names) are kept as signed ones. */
 #include "store/schema.h"
 
+#include "base/version.h"
 #include "store/kinds.h"
 
 /* class: how long it took, see job_table.c. A device's jobs are found by it alone, so it is kept there too. */
@@ -272,7 +273,7 @@ static const char *const upgrades[] = {
 const struct db_kind records_kind = {
     .records = main_records,
     .magic = DB_MAGIC_MAIN,
-    .version = 9,
+    .version = MUSTER_FORMAT,
     .page = 2048, /* of its many tables most are small, or empty */
     .upgrades = upgrades,
     .schema = MAIN_TABLES TOKEN_TRIGGER ENROL_TRIGGER LOG_TABLES OTHER_TABLES SPAN_TABLES BOOKING_TABLES NOTE_TABLES,

@@ -13,12 +13,13 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/version.h"
 #include "model/batch.h"
 #include "model/fact.h"
 
 struct rd;
 
-#define WIRE_VERSION  1
+#define WIRE_VERSION  MUSTER_WIRE
 #define WIRE_RAM_MAX  (32u << 20) /* one decoded batch */
 #define WIRE_BODY_MAX (16u << 20) /* one stream */
 

@@ -435,6 +435,20 @@ class Screens(Cluster):
         self.pg.start()
         lib.wait_until("it is back", lambda: "PostgreSQL" not in self.notice(a))
 
+    def test_a_hub_of_another_version_is_a_notice_and_in_the_list(self):
+        self.open(1)
+        h = self.hubs[0]
+        old = self.pg.sql("INSERT INTO hub(url, name, version, conf, started) SELECT 'http://old:8765', 'old', '0.0.9+0badc0de format 8', conf, clock_timestamp() FROM hub RETURNING id")
+        self.pg.sql(f"INSERT INTO lease(name, holder, epoch, until) VALUES('hub/{old}', {old}, 1, clock_timestamp() + interval '1 hour')")
+        lib.wait_until("its screens say so", lambda: "hubs of different versions run: http://old:8765 has 0.0.9+0badc0de format 8" in lib.ask_json(h.url + "/api/v1/state").get("notice", ""))
+        own, other = sorted(lib.ask_json(h.url + "/api/v1/hubs"), key=lambda row: not row["own"])
+        self.assertEqual((other["url"], other["version"], other["commit"], other["format"], other["leads"], other["own"]), ("http://old:8765", "0.0.9", "0badc0de", 8, False, False))
+        self.assertEqual((own["leads"], own["own"]), (True, True))
+        status = self.run_ok(lib.MUSTER, "store", "status", "--store", self.pg.url, "--password-file", self.pg.password)
+        self.assertIn("0.0.9+0badc0de format 8", status)
+        self.pg.sql(f"UPDATE lease SET until = '-infinity' WHERE name = 'hub/{old}'")
+        lib.wait_until("no word of it is left", lambda: "different versions" not in lib.ask_json(h.url + "/api/v1/state").get("notice", ""))
+
     def test_up_is_one_of_several_hubs_and_its_own_user_needs_no_token(self):
         self.pg = postgres.Postgres(self)
         store, data = ["--store", self.pg.url, "--store-password-file", self.pg.password], self.path("data")

@@ -246,6 +246,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/readyz", "GET", "++++++++++"},
         {"/api/v1/folder", "GET", "+333333333"},
         {"/favicon.ico", "GET", "++++++++++"},
+        {"/api/v1/hubs", "GET", "1+133++3+3"},
         {"/api/v1/login", "POST", "++++++++++"},
         {"/api/v1/logout", "POST", "++++++++++"},
         {"/api/v1/once", "POST", "11133++333"},

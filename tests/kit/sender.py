@@ -79,6 +79,7 @@ class Node:
         self.uuid = uuid or "GPU-" + self.id.hex()
         self.offset_ms = 0  # its clock less ours
         self.pci = True     # it tells where its GPUs sit
+        self.agent = "test" # names no version of muster
 
     @property
     def key(self):
@@ -94,7 +95,7 @@ class Node:
     def facts(self, note="", more=()):
         """more: uuids of further GPUs, or (uuid, its GPU's) of MIG instances"""
         raw = text(self.name) + text("Debian") + text("6.1") + text("x86_64") + text("cpu") + zigzag(8) + text("550.1") + text("12.4")
-        raw += text("0.1.0") + text("boot") + text("machine") + text("test") + zigzag(1000) + varint(1 + len(more))
+        raw += text(self.agent) + text("boot") + text("machine") + text("test") + zigzag(1000) + varint(1 + len(more))
         for i, device in enumerate((self.uuid, *more)):
             uuid, parent = (device, "") if isinstance(device, str) else device
             raw += text(uuid) + text(parent) + text("NVIDIA Test") + text("") + text(f"0000:{5 + i:02x}:00.0" if self.pci else "") + zigzag(i) + zigzag(i) + zigzag(i if parent else -1)

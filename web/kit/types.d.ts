@@ -218,6 +218,10 @@ export interface Metric {
 
 export interface Facts {
     muster: string;
+    /** Of git; absent where it is not known. */
+    commit?: string;
+    /** Of the store. */
+    format: number;
     name: string;
     /** A line below the head. */
     about?: string;
