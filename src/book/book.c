@@ -125,12 +125,6 @@ static bool shares_device(const struct booking *a, const struct booking *b)
     return false;
 }
 
-/* Either as it is or as it was. */
-static bool entry_overlaps(const struct entry *e, int64_t from_ms, int64_t until_ms)
-{
-    return booking_overlaps(e->h, from_ms, until_ms) || (e->was && booking_overlaps(e->was, from_ms, until_ms));
-}
-
 /* What one waited for inside one's own booking. */
 static bool own_pair(const struct booking *a, const struct booking *b)
 {
@@ -163,19 +157,24 @@ size_t book_conflicts(const struct book *b, const struct booking *h, const struc
     return n;
 }
 
-bool book_free_between(const struct book *b, struct str uuid, int64_t from_ms, int64_t until_ms, int64_t except,
-                       const char *person)
+/* The start of a booking of this device that ends after from_ms, or INT64_MAX. */
+static int64_t booked_from(const struct booking *h, struct str uuid, int64_t from_ms)
 {
+    return h && booking_overlaps(h, from_ms, INT64_MAX) && booking_has_device(h, uuid) ? h->from_ms : INT64_MAX;
+}
+
+int64_t book_free_until(const struct book *b, struct str uuid, int64_t from_ms, int64_t except, const char *person)
+{
+    int64_t until_ms = INT64_MAX;
+
     for (size_t i = 0; i < b->n; i++) {
         const struct entry *e = &b->v[i];
-        if (e->h->id == except || !entry_overlaps(e, from_ms, until_ms))
+        if (e->h->id == except || (person && e->h->kind == BOOKING_FIRM && strcmp(e->h->person, person) == 0))
             continue;
-        if (person && e->h->kind == BOOKING_FIRM && strcmp(e->h->person, person) == 0)
-            continue;
-        if (booking_has_device(e->h, uuid) || (e->was && booking_has_device(e->was, uuid)))
-            return false;
+        until_ms = MIN(until_ms, booked_from(e->h, uuid, from_ms));
+        until_ms = MIN(until_ms, booked_from(e->was, uuid, from_ms));
     }
-    return true;
+    return until_ms;
 }
 
 /* ---- changes ---- */

@@ -39,11 +39,11 @@ void book_settle(struct book *b, int64_t id, bool durable);
 /* Those that have a device of h for a moment of its time, h itself aside, by start: how many, at most max into ret. */
 size_t book_conflicts(const struct book *b, const struct booking *h, const struct booking **ret, size_t max);
 /*
- * Nothing has booked that device in [from, until); except: the id of one that does not count, or 0; person: whose
- * bookings do not count, or NULL.
+ * The first start of a booking of that device that ends after from_ms: the device is not booked from from_ms until
+ * then. At most from_ms: it is booked now; INT64_MAX: nothing follows. except: the id of one that does not count, or 0;
+ * person: whose bookings do not count, or NULL.
  */
-bool book_free_between(const struct book *b, struct str uuid, int64_t from_ms, int64_t until_ms, int64_t except,
-                       const char *person);
+int64_t book_free_until(const struct book *b, struct str uuid, int64_t from_ms, int64_t except, const char *person);
 
 /* ---- questions: what is durable, borrowed until the next change ---- */
 const struct booking *book_find(const struct book *b, int64_t id); /* NULL: there is none, or it is over */

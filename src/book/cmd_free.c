@@ -5,7 +5,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/moment.h"
 #include "base/plain.h"
+#include "base/zone.h"
 #include "book/cmd_gpu_request.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
@@ -30,7 +32,9 @@ const struct opt_cmd free_help = {
     .args = "[N]",
     .about =
         "Prints N GPUs (default: 1) that nobody uses, nobody has booked and nobody waits for, all on one node where "
-        "that can be: 'dgx2:0,1'. Asks the hub (--hub, MUSTER_HUB, or the one on this machine); where there is none it "
+        "that can be: 'dgx2:0,1'. GPUs that are not booked in the next 24 hours come first; until when the others are "
+        "free is on standard error. Asks the hub (--hub, MUSTER_HUB, or the one on this machine); where there is none "
+        "it "
         "looks at this machine, and --for and bookings are not known. When there are too few, the exit status is 1 and "
         "nothing is printed on standard output. To queue for them there is muster wait.",
     .examples = "muster free 2 --model H200\n"
@@ -93,6 +97,18 @@ static int from_here(const struct free_conf *conf, int64_t count, struct found_g
     return r;
 }
 
+/* To standard error: standard output is for scripts. */
+static void note_booking(int64_t from_ms, int64_t count)
+{
+    char from[MOMENT_TEXT];
+    struct zone *zone = NULL;
+
+    zone_load(NULL, &zone, NULL);
+    cli_fail(&free_help, EXIT_OK, "%s booked from %s", count == 1 ? "it is" : "one of them is",
+             moment_text(from_ms, clock_wall_ms(), zone, from));
+    zone_free(zone);
+}
+
 int cmd_free(struct cmd_call *c)
 {
     const struct free_conf *conf = c->conf;
@@ -109,6 +125,8 @@ int cmd_free(struct cmd_call *c)
     else if (r == 0)
         buf_addf(&out, "%s\n", conf->uuids ? f.uuids.p : f.places);
     buf_fini(&f.uuids);
+    if (r == 0 && f.free_until_ms)
+        note_booking(f.free_until_ms, count);
     if (r == -EBUSY || r == -EEXIST) /* too few are free: a hub answers 409 */
         return cli_fail(&free_help, EXIT_NO, "%s; wait with `muster wait -n %" PRId64 "`", c->err.msg, count);
     return r < 0 ? r : cli_print(&free_help, &out);

@@ -68,6 +68,7 @@ void found_read(json_t *o, struct found_gpus *ret)
     size_t i;
 
     ret->here = true;
+    ret->free_until_ms = json_integer_value(json_object_get(o, "free_until"));
     gpu_request_host(own);
     mem_copy_str(ret->places, sizeof(ret->places), where ? where : "");
     buf_reset(&ret->uuids);

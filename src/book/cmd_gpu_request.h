@@ -35,6 +35,7 @@ struct found_gpus {
     char places[BOOKING_PLACES_MAX]; /* "dgx2:0,1" */
     struct buf uuids;                /* with commas between */
     bool here;                       /* all of them are on this machine, by its name */
+    int64_t free_until_ms;           /* when the first of them is booked; 0: none is, or it is not known */
 };
 /* This machine's name, as its agent has it unless told otherwise. */
 const char *gpu_request_host(char out[NAME_MAX_LEN]);

@@ -203,9 +203,21 @@ static bool has_index(struct str index, const struct device_now *d)
     return fits_pattern(index, buf_str(&own).p, false);
 }
 
-/* The devices of n that would do, into v. */
-static size_t candidates(const struct book *b, const struct pick_wish *w, const struct node_now *n,
-                         const struct device_now **v, struct counts *c)
+int64_t pick_until(const struct book *b, const struct pick_wish *w, const struct device_now *d)
+{
+    return b ? book_free_until(b, str_of(d->fact.uuid), w->from_ms, w->except, w->idle ? w->person : NULL) : INT64_MAX;
+}
+
+struct candidate {
+    const struct device_now *d;
+    int64_t until_ms; /* it is not booked until then */
+};
+
+COMPARE(by_until, struct candidate, ORDER(y->until_ms, x->until_ms) ?: ORDER(x->d, y->d))
+
+/* The devices of n that would do, into v: those without a booking to come first. */
+static size_t candidates(const struct book *b, const struct pick_wish *w, const struct node_now *n, struct candidate *v,
+                         struct counts *c)
 {
     size_t found = 0, alike = 0;
     struct str index = w->node, name = w->node;
@@ -218,13 +230,15 @@ static size_t candidates(const struct book *b, const struct pick_wish *w, const 
         if (!like(w, n, d) || !has_index(index, d))
             continue;
         alike++;
-        if (b &&
-            !book_free_between(b, str_of(d->fact.uuid), w->from_ms, w->until_ms, w->except, w->idle ? w->person : NULL))
+        int64_t until_ms = pick_until(b, w, d);
+        if (until_ms < w->until_ms)
             continue;
         c->unbooked++;
         if (usable(w, d) && !(w->kept && str_listed(w->kept->p, str_of(d->fact.uuid))))
-            v[found++] = d;
+            v[found++] = (struct candidate){d, until_ms};
     }
+    if (w->idle) /* what has an end fits as well where it is booked next */
+        qsort(v, found, sizeof(*v), by_until);
     c->like += alike;
     c->most = MAX(c->most, alike);
     return found;
@@ -270,42 +284,61 @@ static int too_few(const struct pick_wish *w, const struct counts *c, size_t usa
 
 struct node_room {
     const struct node_now *n;
-    size_t free;
+    size_t free, calm; /* calm: as many of the count are not booked soon */
 };
 
-COMPARE(by_most, struct node_room, ORDER(y->free, x->free) ?: str_natural(x->n->name, y->n->name))
+COMPARE(by_most, struct node_room,
+        ORDER(y->calm, x->calm) ?: ORDER(y->free, x->free) ?: str_natural(x->n->name, y->n->name))
+
+static struct node_room room_of(const struct node_now *n, const struct book *b, const struct pick_wish *w,
+                                struct counts *c)
+{
+    struct candidate v[DEVICES_MAX];
+    struct node_room r = {.n = n, .free = candidates(b, w, n, v, c)};
+
+    for (size_t i = 0; i < r.free && r.calm < (size_t)w->count; i++)
+        r.calm += !w->idle || v[i].until_ms >= w->from_ms + PICK_SOON_MS;
+    return r;
+}
+
+/* The node for all of them: the most that are not booked soon, then the fullest: large gaps stay whole. NULL: none. */
+static const struct node_room *best_room(const struct node_room *v, size_t n, size_t count)
+{
+    const struct node_room *best = NULL;
+
+    for (const struct node_room *r = v; r < v + n; r++)
+        if (r->free >= count && (!best || r->calm > best->calm || (r->calm == best->calm && r->free < best->free)))
+            best = r;
+    return best;
+}
 
 int pick_among(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_wish *w,
                struct buf *ret, struct err *err)
 {
-    const struct device_now *v[DEVICES_MAX];
+    struct candidate v[DEVICES_MAX];
     struct counts c = {0};
-    size_t total = 0, rooms = 0, best = SIZE_MAX;
+    size_t total = 0, rooms = 0;
     int r = 0;
 
     if (w->count < 1 || w->count > BOOKING_DEVICES)
         return err_set(err, -EINVAL, "count must be from 1 to %d", BOOKING_DEVICES);
     AUTO_FREE struct node_room *s = mem_zero(MAX(n, 1u), sizeof(*s));
     for (size_t i = 0; i < n; i++) {
-        s[rooms] = (struct node_room){nodes[i], candidates(b, w, nodes[i], v, &c)};
+        s[rooms] = room_of(nodes[i], b, w, &c);
         total += s[rooms].free;
         if (s[rooms].free)
             rooms++;
     }
-    if (total < (size_t)w->count)
+    const struct node_room *best = best_room(s, rooms, (size_t)w->count);
+    if (total < (size_t)w->count || (!best && w->one_node))
         return too_few(w, &c, total, err);
-    for (size_t i = 0; i < rooms; i++) /* the fullest that still has room: large gaps stay whole */
-        if (s[i].free >= (size_t)w->count && (best == SIZE_MAX || s[i].free < s[best].free))
-            best = i;
-    if (best == SIZE_MAX && w->one_node)
-        return too_few(w, &c, total, err);
-    if (best == SIZE_MAX)
+    if (!best)
         qsort(s, rooms, sizeof(*s), by_most);
     size_t left = (size_t)w->count;
-    for (size_t i = best == SIZE_MAX ? 0 : best; left && i < rooms && r == 0; i++) {
-        size_t have = candidates(b, w, s[i].n, v, &c);
+    for (const struct node_room *at = best ? best : s; left && at < s + rooms && r == 0; at++) {
+        size_t have = candidates(b, w, at->n, v, &c);
         for (size_t k = 0; k < have && left && r == 0; k++, left--)
-            r = take(s[i].n, v[k], ret, err);
+            r = take(at->n, v[k].d, ret, err);
     }
     return r;
 }
@@ -321,19 +354,19 @@ int pick_any(struct live *l, const struct book *b, const struct pick_wish *w, st
 void pick_every(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_wish *w,
                 struct buf *ret)
 {
-    const struct device_now *v[DEVICES_MAX];
+    struct candidate v[DEVICES_MAX];
     struct counts c = {0};
 
     for (size_t i = 0; i < n; i++) {
         size_t have = candidates(b, w, nodes[i], v, &c);
         for (size_t k = 0; k < have; k++)
-            buf_addf(ret, "%s%s", ret->len ? "," : "", v[k]->fact.uuid);
+            buf_addf(ret, "%s%s", ret->len ? "," : "", v[k].d->fact.uuid);
     }
 }
 
 int pick_possible(const struct node_now *const *nodes, size_t n, const struct pick_wish *w, struct err *err)
 {
-    const struct device_now *v[DEVICES_MAX];
+    struct candidate v[DEVICES_MAX];
     struct counts c = {0};
     char what[200];
 

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/clock.h"
 #include "book/book.h"
 #include "now/live.h"
 
@@ -26,15 +27,18 @@ struct pick_wish {
     bool one_node;          /* all on one node, or none */
     const struct buf *kept; /* uuids of others' turn; NULL: none */
 };
+#define PICK_SOON_MS DAY_MS /* a GPU that somebody else has booked within this time is given last */
 /*
  * That many that nobody has booked then; from now on also that nobody else uses now. All on one node where there is
- * one, the one that fits best; else on as few nodes as can be. 0; -EINVAL; -ENOENT: nothing is like that at all;
- * -EBUSY: too few are left, with a sentence that counts them.
+ * one, the one that fits best; else on as few nodes as can be. idle: GPUs that are not booked soon come first. 0;
+ * -EINVAL; -ENOENT: nothing is like that at all; -EBUSY: too few are left, with a sentence that counts them.
  */
 int pick_any(struct live *l, const struct book *b, const struct pick_wish *w, struct buf *ret, struct err *err);
 /* The same among these nodes; b NULL: nothing is booked. */
 int pick_among(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_wish *w,
                struct buf *ret, struct err *err);
+/* Until when a device is not booked, by others where w is of who waits; INT64_MAX: nothing follows. */
+int64_t pick_until(const struct book *b, const struct pick_wish *w, const struct device_now *d);
 /* All that would do now, behind what ret has. */
 void pick_every(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_wish *w,
                 struct buf *ret);

@@ -363,8 +363,13 @@ enum reply_how get_free(struct api *a, struct request *rq, struct reply *rp)
     if (r < 0)
         return reply_refused(rp, r, &err);
     pick_places(a->live, buf_str(&got), &places);
+    int64_t until_ms = INT64_MAX;
+    for (struct pick_device d = {.rest = buf_str(&got)}; pick_next(a->live, &d);)
+        until_ms = MIN(until_ms, pick_until(a->book, &p, d.d));
     struct json j = reply_object(rp, 1u << 20);
     json_str(&j, "where", buf_str(&places));
+    if (until_ms < INT64_MAX)
+        json_int(&j, "free_until", until_ms);
     put_devices(&j, a, &(struct booking){.devices = got.p});
     return reply_object_end(rp, &j);
 }

@@ -84,8 +84,9 @@ static void tell_pick(struct say *s, struct str body)
 
     for (size_t i = 1; i < n; i++)
         same &= strcmp(slack_text(json_array_get(v, i), "model"), model) == 0;
-    say_line(s, "%zu free now: %s%s%s%s", n, slack_text(o, "where"), same ? " (" : "", same ? model : "",
-             same ? ")" : "");
+    int64_t until_ms = say_int(o, "free_until");
+    say_line(s, "%zu free now: %s%s%s%s%s%s", n, slack_text(o, "where"), same ? " (" : "", same ? model : "",
+             same ? ")" : "", until_ms ? "; booked from " : "", until_ms ? say_when(s, until_ms) : "");
     say_small(s, "Nothing is taken by asking: `book %s for 4h` makes them yours.", s->title);
 }
 
@@ -97,16 +98,30 @@ static bool parse(struct say *s, struct str body, struct read_state *ret)
     return state_parse(body, ret, &err) == 0 || say_no(s, "That did not work: %s.", err.msg);
 }
 
-/* "0,1,4" of those of a model. */
-static void indexes(const struct node_now *n, const char *model, struct buf *out)
+/* "3" or "3.1" */
+static void add_index(const struct device_now *d, struct buf *out)
+{
+    buf_addi(out, d->fact.index);
+    if (d->fact.mig >= 0)
+        buf_addf(out, ".%d", (int)d->fact.mig);
+}
+
+#define BOOKED_SHOWN 400 /* bytes after which no more are listed */
+
+/* "0,1,4" of those of a model; booked: "dgx1:4 from Fri 20 Nov 10:00" of those with a booking to come. */
+static void indexes(struct say *s, const struct node_now *n, const char *model, struct buf *out, struct buf *booked)
 {
     for (size_t i = 0; i < n->n_devices; i++) {
         const struct device_now *d = &n->devices[i];
         if (strcmp(device_shown(d), model) != 0)
             continue;
-        buf_addf(out, "%s%d", out->len ? "," : "", (int)d->fact.index);
-        if (d->fact.mig >= 0)
-            buf_addf(out, ".%d", (int)d->fact.mig);
+        buf_adds(out, out->len ? "," : "");
+        add_index(d, out);
+        if (!d->next || booked->len > BOOKED_SHOWN)
+            continue;
+        buf_addf(booked, "%s%s:", booked->len ? ", " : "", node_shown(n));
+        add_index(d, booked);
+        buf_addf(booked, " from %s", say_when(s, d->next->from_ms));
     }
 }
 
@@ -122,6 +137,7 @@ static void tell_list(struct say *s, struct str body)
     struct read_state p;
     struct rows rows;
     size_t n = 0;
+    AUTO_BUF booked = BUF_INIT(4096);
 
     if (!parse(s, body, &p))
         return;
@@ -135,7 +151,7 @@ static void tell_list(struct say *s, struct str body)
             AUTO_BUF mem = BUF_INIT(64);
             if (ANY(k, m, strcmp(device_shown(&node->devices[m]), device_shown(d)) == 0))
                 continue;
-            indexes(node, device_shown(d), &which);
+            indexes(s, node, device_shown(d), &which, &booked);
             struct cell *c = rows_add(&rows);
             size_t many = 1;
             for (size_t m = 0; m < which.len; m++)
@@ -155,6 +171,8 @@ static void tell_list(struct say *s, struct str body)
     } else {
         say_head(s, "%zu of %zu GPUs free%s%s", n, MAX(p.of, n), s->title[0] ? ": " : "", s->title);
         say_rows(s, "free", &rows);
+        if (booked.len)
+            say_line(s, "Booked: %s", booked.p);
         say_small(s, "%s%s", p.notice[0] ? p.notice : "As of ", p.notice[0] ? "" : say_when(s, s->ask.now_ms));
     }
     rows_fini(&rows);
@@ -301,9 +319,7 @@ static void tell_node(struct say *s, struct str body)
             AUTO_BUF util = BUF_INIT(64);
             AUTO_BUF gpu = BUF_INIT(64);
             bool seen = d->state <= DEV_IN_SIGHT;
-            buf_addf(&gpu, "%d", (int)d->fact.index);
-            if (d->fact.mig >= 0)
-                buf_addf(&gpu, ".%d", (int)d->fact.mig);
+            add_index(d, &gpu);
             device_users(d, &who);
             if (seen && sample_has(&d->now, M_mem_used))
                 render_amount(&mem, "bytes", (double)d->now.v[M_mem_used]);

@@ -220,6 +220,58 @@ static void one_gpu_can_be_waited_for(void **unused)
     }
 }
 
+static void what_is_booked_soon_is_given_last(void **unused)
+{
+    static const struct {
+        int32_t count;
+        bool one_node;
+        const char *want;
+    } cases[] = {
+        {1, false, "GPU-01"},        /* n0's other GPU is booked in two hours, n1's later than tomorrow */
+        {2, false, "GPU-10,GPU-11"}, /* a node that is not booked soon, though n0 would do as well */
+        {2, true, "GPU-10,GPU-11"},
+        {3, false, "GPU-10,GPU-11,GPU-01"}, /* on two nodes: what is booked soon is left out */
+        {4, false, "GPU-10,GPU-11,GPU-01,GPU-00"},
+    };
+    struct book *b = book_new();
+    struct cluster c;
+
+    (void)unused;
+    cluster_init(&c);
+    struct booking soon = {.id = 1,
+                           .from_ms = NOW + 2 * HOUR,
+                           .until_ms = NOW + 3 * HOUR,
+                           .person = "ben",
+                           .by = "ben",
+                           .devices = "GPU-00",
+                           .places = "",
+                           .model = "",
+                           .where = "",
+                           .comment = ""},
+                   later = soon;
+    later.id = 2;
+    later.devices = "GPU-10,GPU-11";
+    later.from_ms = NOW + 30 * HOUR;
+    later.until_ms = NOW + 31 * HOUR;
+    assert_int_equal(book_begin(b, &soon), 0);
+    assert_int_equal(book_begin(b, &later), 0);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct gpu_request w = any;
+        AUTO_BUF got = BUF_INIT(1024);
+        struct err err = {0};
+        w.count = cases[i].count;
+        w.one_node = cases[i].one_node;
+        struct pick_wish p = gpu_request_pick(&w, "kim", 0, NOW);
+        assert_int_equal(pick_among(c.list, 2, b, &p, &got, &err), 0);
+        assert_string_equal(got.p, cases[i].want);
+    }
+    struct pick_wish p = gpu_request_pick(&any, "kim", 0, NOW), own = gpu_request_pick(&any, "ben", 0, NOW);
+    assert_true(pick_until(b, &p, &c.devices[0][0]) == NOW + 2 * HOUR);
+    assert_true(pick_until(b, &own, &c.devices[0][0]) == INT64_MAX);
+    assert_true(pick_until(b, &p, &c.devices[0][1]) == INT64_MAX);
+    book_free(b);
+}
+
 static void memory_bookings_and_maintenance_count(void **unused)
 {
     struct book *b = book_new();
@@ -325,6 +377,7 @@ int main(void)
         cmocka_unit_test(what_would_do_is_kept_for_who_came_first),
         cmocka_unit_test(who_can_never_be_served_is_in_nobodys_way),
         cmocka_unit_test(one_gpu_can_be_waited_for),
+        cmocka_unit_test(what_is_booked_soon_is_given_last),
         cmocka_unit_test(memory_bookings_and_maintenance_count),
         cmocka_unit_test(who_is_not_heard_of_keeps_his_place_for_a_while),
         cmocka_unit_test(who_is_told_by_a_message_need_not_be_heard_of),

@@ -276,6 +276,18 @@ class Waits(lib.Case):
         for bad in ("0", "x", "300"):
             self.assertEqual(self.run_any(lib.MUSTER, "free", bad, env=env)[0], 2)
 
+    def test_free_says_from_when_a_gpu_is_booked(self):
+        self.open("a1", "a2")
+        env = {"MUSTER_HUB": self.url, "MUSTER_TOKEN": self.admin, "TZ": "UTC"}
+        status, booking = self.ask("POST", "/api/v1/bookings", body={"gpus": "a1:0", "person": "ben", "from": int((time.time() + 7200) * 1000), "for": "1h"})
+        self.assertEqual(status, 201, booking)
+        status, out, err = self.run_any(lib.MUSTER, "free", "--for", "0s", env=env)
+        self.assertEqual((status, out, err), (0, "a2:0\n", ""))
+        status, out, err = self.run_any(lib.MUSTER, "free", "2", "--for", "0s", env=env)
+        self.assertEqual((status, out), (0, "a2:0 a1:0\n"))
+        self.assertRegex(err, "^muster free: one of them is booked from ")
+        self.assertEqual(json.loads(self.run_ok(lib.MUSTER, "free", "2", "--for", "0s", "--json", env=env))["free_until"], booking["from"])
+
     def test_bad_wishes_get_one_clear_error(self):
         self.open("a1")
         for body, words in (({"count": 0}, "from 1 to 256"), ({"count": "x"}, "from 1 to 256"), ({"mem": "much"}, "as 40G"), ({"free_for": "soon"}, "free_for"), ({"hold": 5}, "ten seconds"),

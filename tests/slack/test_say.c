@@ -206,6 +206,17 @@ static void a_refusal_of_the_hub_is_its_sentence(void **unused)
     say_free(s);
 }
 
+static void free_says_from_when_gpus_are_booked(void **unused)
+{
+    struct say *s = ask("free 1", SAY_TO_US, "kim", NULL);
+
+    (void)unused;
+    say_take(s, 200, STR("{\"where\":\"dgx4:5\",\"free_until\":1794823200000,\"devices\":[{\"model\":\"H200\"}]}"));
+    assert_non_null(strstr(say_answer(s)->text, "1 free now: dgx4:5 (H200); booked from "));
+    assert_non_null(strstr(say_answer(s)->text, "10:00"));
+    say_free(s);
+}
+
 /* ---- ours ---- */
 
 static void commands_become_requests_of_the_api(void **unused)
@@ -528,11 +539,11 @@ TESTS(cmocka_unit_test(ordinary_talk_is_not_answered_but_exact_keywords_are),
       cmocka_unit_test(the_prefix_works_in_direct_messages),
       cmocka_unit_test(a_list_is_a_file_with_the_old_name_and_title),
       cmocka_unit_test(strangers_are_told_how_to_be_known_and_read_where_that_is_open),
-      cmocka_unit_test(what_is_said_to_us_is_answered_always), cmocka_unit_test(names_cannot_mention_anybody),
-      cmocka_unit_test(a_refusal_of_the_hub_is_its_sentence), cmocka_unit_test(commands_become_requests_of_the_api),
-      cmocka_unit_test(what_is_missing_is_asked_for), cmocka_unit_test(nobody_acts_who_is_not_known),
-      cmocka_unit_test(answers_are_as_the_golden_files), cmocka_unit_test(a_rule_that_is_none_silences_nothing),
-      cmocka_unit_test(an_alert_is_silenced_by_its_number),
+      cmocka_unit_test(free_says_from_when_gpus_are_booked), cmocka_unit_test(what_is_said_to_us_is_answered_always),
+      cmocka_unit_test(names_cannot_mention_anybody), cmocka_unit_test(a_refusal_of_the_hub_is_its_sentence),
+      cmocka_unit_test(commands_become_requests_of_the_api), cmocka_unit_test(what_is_missing_is_asked_for),
+      cmocka_unit_test(nobody_acts_who_is_not_known), cmocka_unit_test(answers_are_as_the_golden_files),
+      cmocka_unit_test(a_rule_that_is_none_silences_nothing), cmocka_unit_test(an_alert_is_silenced_by_its_number),
       cmocka_unit_test(what_a_channel_is_told_has_buttons_that_silence_it),
       cmocka_unit_test(a_long_list_is_a_file_and_a_message_stays_within_limits),
       cmocka_unit_test(a_list_past_the_limit_is_cut_at_a_line_and_says_so))
