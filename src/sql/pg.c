@@ -99,8 +99,13 @@ static int keep_failure(struct pg_db *d, const PGresult *res)
 static int fail(struct db *db, int code, const char *doing, struct err *err)
 {
     const struct pg_db *d = of(db);
+    const char *why = d->failed == code    ? d->why
+                      : code == -ENOTCONN  ? "the connection to the server is lost"
+                      : code == -ECANCELED ? "the server does not confirm what was written"
+                      : code == -ESTALE    ? "another hub took its place"
+                                           : strerror(-code);
 
-    return err_set(err, code, "cannot %s '%s': %s", doing, d->place, d->failed == code ? d->why : strerror(-code));
+    return err_set(err, code, "cannot %s '%s': %s", doing, d->place, why);
 }
 
 void pg_hear_notice(void *arg, const PGresult *res)

@@ -23,6 +23,8 @@ static inline bool pg_is(const struct db *db)
 }
 /* The statements by which tables of a kind are made. */
 void pg_print_tables(const struct db_kind *kind, struct buf *out);
+/* Begins a transaction in which nobody else makes, changes or drops tables. */
+int pg_own_tables(struct db *db);
 /* A value of a type by its number, in PostgreSQL's binary form; it must live until the step. */
 void pg_bind_as(struct db_stmt *st, int place, uint32_t type, struct str bytes);
 /*

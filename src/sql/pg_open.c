@@ -10,14 +10,11 @@
 
 static int fail_connect(struct pg_db *d, struct err *err)
 {
-    const char *tail = "";
-    int code = pg_keep_why(d, -ENOTCONN, d->pq.error(d->c));
+    bool needs = d->pq.needs_password(d->c);
+    int code = pg_keep_why(d, needs || d->pq.used_password(d->c) ? -EACCES : -ENOTCONN, d->pq.error(d->c));
 
-    if (d->pq.needs_password(d->c) || d->pq.used_password(d->c)) {
-        code = -EACCES;
-        tail = d->pq.needs_password(d->c) ? "; it wants a password, and none was given" : "; the password may be wrong";
-    }
-    return err_set(err, code, "cannot connect to '%s': %s%s", d->place, d->why, tail);
+    return err_set(err, code, "cannot connect to '%s': %s%s", d->place, d->why,
+                   needs ? "; it wants a password, and none was given" : "");
 }
 
 static int connect_first(struct pg_db *d, const char *url, struct err *err)

@@ -7,5 +7,4 @@ int pg_get_version(struct db *db, const struct db_kind *kind, int64_t *ret);
 int pg_set_version(struct db *db, const struct db_kind *kind);
 /* What came to its tables since they were made. */
 int pg_add_later(struct db *db, const struct db_kind *kind);
-int pg_own_tables(struct db *db);
 int64_t pg_used_bytes(struct db *db, const char *table);

@@ -138,34 +138,53 @@ static int group_may(struct store_op *op, struct records *r, struct group_led *l
     return code;
 }
 
+static int group_put_one(struct commit_group *g, struct store_op *op, struct records *r, const struct group_log *log,
+                         int64_t batches_before)
+{
+    int code = group_put_record(op, r, log, batches_before);
+
+    g->records++;
+    if (code == -EEXIST || code == -ESTALE) /* as its result says; the transaction is sound */
+        return 0;
+    if (!group_is_refused(code) || (log->shared && !g->careful)) /* it may be another's: group_send tries again */
+        return code;
+    g->lost++;
+    op->refused = true;
+    return log->shared ? -EAGAIN : 0; /* there the transaction is lost with it */
+}
+
+COMPARE(by_key, struct op_blob *const, strcmp((*x)->node->key, (*y)->node->key) ?: ORDER((*x)->id, (*y)->id))
+
+/* On a server: hubs that put the same blobs in another order would wait for each other. */
+static int group_put_blobs(struct commit_group *g, struct store_op *ops, struct records *r, const struct group_log *log)
+{
+    AUTO_FREE struct op_blob **v = NULL;
+    size_t n = 0, cap = 0;
+    int code = 0;
+
+    for (struct store_op *op = ops; op; op = op->next)
+        if (op->kind == OP_BLOB && !op->refused)
+            VEC_ADD(v, n, cap, (struct op_blob *)op);
+    SORT(v, n, by_key);
+    for (size_t i = 0; i < n && code == 0; i++)
+        code = group_put_one(g, &v[i]->op, r, log, 0);
+    return code;
+}
+
 static int group_put_records(struct commit_group *g, struct store_op *ops, struct records *r,
                              const struct group_log *log)
 {
     struct group_led led = {0};
     int64_t batches = 0;
-    int code = 0;
+    int code = log->shared ? group_put_blobs(g, ops, r, log) : 0;
 
     for (struct store_op *op = ops; op && code == 0; op = op->next) {
-        if (op->kind == OP_APPEND) {
+        if (op->kind == OP_APPEND)
             batches += (int64_t)((struct op_append *)op)->n;
+        if (op->kind == OP_APPEND || op->refused || (op->kind == OP_BLOB && log->shared))
             continue;
-        }
-        int may = op->refused ? 0 : group_may(op, r, &led);
-        if (may < 0)
-            return may;
-        if (may == 0)
-            continue;
-        code = group_put_record(op, r, log, batches);
-        g->records++;
-        if (code == -EEXIST || code == -ESTALE) /* as its result says; the transaction is sound */
-            code = 0;
-        if (code < 0 && log->shared && !g->careful) /* it may be another's: group_send tries again */
-            return code;
-        if (group_is_refused(code)) {
-            g->lost++;
-            op->refused = true;
-            code = log->shared ? -EAGAIN : 0; /* there the transaction is lost with it */
-        }
+        int may = group_may(op, r, &led);
+        code = may == 1 ? group_put_one(g, op, r, log, batches) : may;
     }
     if (code == 0)
         code = records_touch_blobs(r, g->touches, g->n_touches, log->n);

@@ -721,7 +721,7 @@ static void a_commit_that_the_standby_may_not_have_failed(void **unused)
 
 static void who_cannot_connect_is_told_why(void **unused)
 {
-    AUTO_FREE char *wrong = pg_url(&server, "postgres", "wrong"),
+    AUTO_FREE char *wrong = pg_url(&server, "postgres", "wrong"), *nodb = pg_url(&server, "nodb", PG_SECRET),
                    *none = mem_fmt("postgres://" PG_USER "@%s/x", "%2Fnowhere");
     struct records *r = NULL;
     struct err err = {0};
@@ -730,6 +730,9 @@ static void who_cannot_connect_is_told_why(void **unused)
     assert_int_equal(records_open(&r, wrong, DB_WRITE, &err), -EACCES);
     assert_non_null(strstr(err.msg, "password"));
     assert_null(strstr(err.msg, "wrong@"));
+    assert_true(records_open(&r, nodb, DB_WRITE, &err) < 0);
+    assert_non_null(strstr(err.msg, "database \"nodb\" does not exist"));
+    assert_null(strstr(err.msg, "password"));
     assert_int_equal(records_open(&r, none, DB_WRITE, &err), -ENOTCONN);
     assert_non_null(strstr(err.msg, "cannot connect to 'postgres://" PG_USER "@%2Fnowhere/x': "));
 }

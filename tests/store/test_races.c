@@ -1,21 +1,30 @@
 /*
- * test_shared_bookings.c: bookings that several hubs put on one PostgreSQL server: no change is lost, no device is
- * given away twice, and no race ends in a deadlock. On a server of the test's own.
+ * test_races.c: what several hubs put on one PostgreSQL server at the same moment: no booking's change is lost, no
+ * device is given away twice, and nothing ends in a deadlock or another error. On a server of the test's own.
  */
 #include "test.h"
 
 #include <errno.h>
+#include <pthread.h>
 
 #include "pg_server.h"
 
 #include "sql/lease.h"
 #include "store/store.h"
 
-#define H 3600000ll
+#define H    3600000ll
+#define HUBS 3
+
+static int64_t now_ms;
+
+static int64_t tell_now(void)
+{
+    return now_ms;
+}
 
 static struct store *open_hub(const char *url, int64_t hub)
 {
-    struct store_conf conf = {.url = url, .hub = hub, .commit_ms = 1};
+    struct store_conf conf = {.url = url, .hub = hub, .commit_ms = 1, .now_ms = tell_now};
     struct store *s = NULL;
     struct err err = {0};
 
@@ -127,9 +136,9 @@ static bool log_has(const char *text)
 
 /* Three hubs book the same devices at the same moment, each in another order; the exclusion constraint alone deadlocks.
  */
-static void races_end_without_a_deadlock(void **unused)
+static void bookings_race_without_a_deadlock(void **unused)
 {
-    enum { HUBS = 3, ROUNDS = 200 };
+    enum { ROUNDS = 200 };
     AUTO_FREE char *url = pg_base(&server);
     struct store *v[HUBS];
     int64_t id = 0;
@@ -162,12 +171,95 @@ static void races_end_without_a_deadlock(void **unused)
     assert_false(log_has("deadlock detected"));
 }
 
+/* Nodes send the same facts and processes to several hubs, whose batches name them in another order. */
+static void blobs_race_without_a_deadlock(void **unused)
+{
+    enum { ROUNDS = 30, NODES = 30 };
+    AUTO_FREE char *url = pg_base(&server);
+    struct store *v[HUBS];
+    (void)unused;
+
+    for (int i = 0; i < HUBS; i++)
+        v[i] = open_hub(url, i + 1);
+    for (int round = 0; round < ROUNDS; round++) {
+        int results[HUBS][NODES];
+        for (int k = 0; k < NODES; k++)
+            for (int i = 0; i < HUBS; i++) {
+                char node[8];
+                uint64_t id = (uint64_t)round + 1;
+                snprintf(node, sizeof(node), "n%02d", i % 2 ? k : NODES - 1 - k);
+                store_put_blob(v[i], node, BLOB_FACTS, id, STR("facts"));
+                struct store_batch b = {.node = node, .run = 1, .number = id, .facts = id, .bytes = STR("x")};
+                store_append(v[i], &b, 1, note, &results[i][k]);
+            }
+        for (int i = 0; i < HUBS; i++)
+            assert_int_equal(store_flush(v[i], NULL), 0);
+    }
+    assert_int_equal(ask(v[0], "SELECT count(*) FROM blobs"), ROUNDS * NODES);
+    assert_int_equal(ask(v[0], "SELECT count(*) FROM batch"), ROUNDS * NODES);
+    for (int i = 0; i < HUBS; i++)
+        store_close(v[i]);
+    assert_false(log_has("deadlock detected"));
+}
+
+/* Whoever reads it does not know errno's texts: "Stale file handle", "Transport endpoint is not connected". */
+static void a_result_is_explained_in_words(void **unused)
+{
+    static const int results[] = {-ENOSPC, -ENOTCONN, -ECANCELED, -EBUSY, -ESTALE, -EEXIST, -EAGAIN, -EROFS};
+    (void)unused;
+
+    for (size_t i = 0; i < ARRAY_LEN(results); i++)
+        assert_string_not_equal(store_why(results[i]), strerror(-results[i]));
+}
+
+struct opening {
+    const char *url;
+    int64_t hub;
+    struct store *s;
+};
+
+static void *open_at_once(void *arg)
+{
+    struct opening *o = arg;
+
+    o->s = open_hub(o->url, o->hub);
+    return NULL;
+}
+
+static void hubs_make_the_next_days_without_an_error(void **unused)
+{
+    enum { ROUNDS = 10 };
+    AUTO_FREE char *url = pg_base(&server);
+    int64_t hub = 0;
+    (void)unused;
+
+    store_close(open_hub(url, ++hub)); /* makes the tables */
+    for (int round = 0; round < ROUNDS; round++) {
+        struct opening v[HUBS];
+        pthread_t threads[HUBS];
+        now_ms = (20000 + 10 * (int64_t)round) * 24 * H;
+        for (int i = 0; i < HUBS; i++) {
+            v[i] = (struct opening){.url = url, .hub = ++hub};
+            assert_int_equal(pthread_create(&threads[i], NULL, open_at_once, &v[i]), 0);
+        }
+        for (int i = 0; i < HUBS; i++) {
+            pthread_join(threads[i], NULL);
+            store_close(v[i].s);
+        }
+    }
+    now_ms = 0;
+    assert_false(log_has("already exists"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_change_counts_only_over_what_it_was_made_from),
         cmocka_unit_test(an_old_leader_grants_nothing),
-        cmocka_unit_test(races_end_without_a_deadlock),
+        cmocka_unit_test(bookings_race_without_a_deadlock),
+        cmocka_unit_test(blobs_race_without_a_deadlock),
+        cmocka_unit_test(a_result_is_explained_in_words),
+        cmocka_unit_test(hubs_make_the_next_days_without_an_error),
     };
 
     cmocka_set_test_filter(getenv("MUSTER_TEST_ONLY"));
