@@ -61,7 +61,7 @@ static void hear(struct hub *h, const struct request *rq, struct peer *peer, str
                           .collect = COLLECT_OK};
     mem_copy_str(hello.name, sizeof(hello.name), peer->rec.own_name);
     live_hello(h->live, n, &hello, rq->peer, rq->now_ms);
-    peer->heard = true;
+    peer->heard = peer->mine = true;
 }
 
 int vesta_register(struct hub *h, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],
@@ -266,7 +266,7 @@ static int post_store(struct hub *h, struct request *rq, struct vesta_post *p, c
     if (r == 0) {
         store_put_blob(h->store, key, BLOB_FACTS, facts_id, str_n(out.p, procs_at));
         store_put_blob(h->store, key, BLOB_PROCS, procs_id, str_n(out.p + procs_at, batch_at - procs_at));
-        ingest_facts(h, peer, n, facts_id, &p->facts, now_ms);
+        facts_take(h, peer, n, facts_id, &p->facts, now_ms);
         live_procs(h->live, n, procs_id, &p->procs, now_ms);
         live_batch(h->live, n, &b, 0, now_ms);
         peer_track(h->peers, peer, n, now_ms);

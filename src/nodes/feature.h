@@ -9,13 +9,17 @@
 
 /* ---- ingest.c ---- */
 enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp);
-/* Make these facts (and processes) the ones in force. */
-void ingest_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, const struct node_fact *f,
-                  int64_t now_ms);
-/* Keep facts that are not as they came: the name of their blob, or id where that fails. */
-uint64_t ingest_put_facts(struct hub *h, const char *key, const struct node_fact *f, uint64_t id);
 /* The node and its record, made if new. NULL: there are too many. */
 struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64_t now_ms, struct node_now **ret);
+
+/* ---- facts.c ---- */
+/* Make these facts the ones in force, on screens alone. */
+void facts_show(struct hub *h, struct node_now *n, uint64_t id, const struct node_fact *f, int64_t now_ms);
+/* The same of a node whose batches this hub takes: its record names them, too. */
+void facts_take(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, const struct node_fact *f,
+                int64_t now_ms);
+/* Keep facts that are not as they came: the name of their blob, or id where that fails. */
+uint64_t facts_keep(struct hub *h, const char *key, const struct node_fact *f, uint64_t id);
 
 /* ---- shown.c ---- */
 enum reply_how post_shared(struct api *a, struct request *rq, struct reply *rp);

@@ -353,45 +353,6 @@ static bool post_blob(struct post *p, const struct frame *f)
     return true;
 }
 
-uint64_t ingest_put_facts(struct hub *h, const char *key, const struct node_fact *f, uint64_t id)
-{
-    struct node_id node;
-    if (node_origin_ok(str_of(key)))
-        node_origin_id(str_of(key), &node);
-    else if (!node_id_parse(str_of(key), &node))
-        return id;
-    AUTO_BUF bytes = BUF_INIT(WIRE_BODY_MAX);
-    if (wire_put_facts(&bytes, &node, f, &id) == 0)
-        store_put_blob(h->store, key, BLOB_FACTS, id, buf_str(&bytes));
-    return id;
-}
-
-/* The facts to start from after a restart: GPUs that are gone are in no agent's facts, but shown all the same. */
-static uint64_t shown_facts(struct hub *h, const struct node_now *n, uint64_t id, const struct node_fact *f)
-{
-    struct node_fact shown = *f;
-    if (n->n_devices <= f->n_devices)
-        return id;
-    AUTO_FREE struct device_fact *devices = mem_zero(n->n_devices, sizeof(*devices));
-    for (size_t i = 0; i < n->n_devices; i++)
-        devices[i] = n->devices[i].fact;
-    shown.devices = devices;
-    shown.n_devices = n->n_devices;
-    return ingest_put_facts(h, n->key, &shown, id);
-}
-
-void ingest_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, const struct node_fact *f,
-                  int64_t now_ms)
-{
-    live_facts(h->live, n, id, f, now_ms);
-    hub_news(h, &(struct news){.kind = NEWS_DEVICES, .now_ms = now_ms, .node = n->key});
-    id = shown_facts(h, n, id, f);
-    if (peer->rec.facts != id) {
-        peer->rec.facts = id;
-        peer_save(h->peers, peer, n, true, now_ms);
-    }
-}
-
 /* A blob of this request, or of one before. */
 static bool find_blob(const struct post *p, enum frame_type type, uint64_t id, struct frame *ret)
 {
@@ -468,8 +429,10 @@ static bool have_procs(struct post *p, uint64_t id)
 /* The blobs this batch was taken under become the ones in force. */
 static void post_in_force(struct post *p, const struct frame *f)
 {
-    if (f->facts && !live_knows(p->n, f->facts, 0) && have_facts(p, f->facts))
-        ingest_facts(p->h, p->peer, p->n, f->facts, &p->facts, p->now_ms);
+    bool known = p->peer->mine && live_knows(p->n, f->facts, 0); /* another hub's may be in force, but not in rec */
+    p->peer->mine = true;
+    if (f->facts && !known && have_facts(p, f->facts))
+        facts_take(p->h, p->peer, p->n, f->facts, &p->facts, p->now_ms);
     if (f->procs && !live_knows(p->n, 0, f->procs) && have_procs(p, f->procs)) {
         live_procs(p->h->live, p->n, f->procs, &p->procs, p->now_ms);
         p->peer->rec.procs = f->procs;
@@ -669,10 +632,11 @@ static enum reply_how post_take(struct post *p)
         if (p->frames[i].type == FRAME_BATCH ? !post_batch(p, &p->frames[i], &n_append, &n_keys, keys)
                                              : !post_blob(p, &p->frames[i]))
             return REPLY_NOW;
+    p->peer->mine |= p->n_batches == 0;
     if (p->facts_id && p->n_batches == 0) { /* a node without a sample yet is shown, too */
         uint64_t id = facts_of(p, p->facts_id);
         if (have_facts(p, id))
-            ingest_facts(h, p->peer, p->n, id, &p->facts, p->now_ms);
+            facts_take(h, p->peer, p->n, id, &p->facts, p->now_ms);
     }
     keep_procs(p);
     /* a token is durable with its node's record; who has sent a sample is not deleted any more */

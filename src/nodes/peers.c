@@ -126,13 +126,29 @@ size_t peers_count(const struct peers *p)
     return p->by_key.n;
 }
 
+static void put_node(struct peers *p, struct peer *peer, const struct node_now *n, bool named)
+{
+    struct store_node rec = peer->rec;
+
+    mem_copy_str(rec.name, sizeof(rec.name), live_called(n));
+    rec.retired = n->retired;
+    rec.maintenance = n->maintenance;
+    rec.named = named;
+    if (!peer->mine)
+        rec.facts = rec.procs = 0;
+    if (store_put(p->store, STORE_NODE, &rec, 1, NULL, NULL) < 0 || !named)
+        return;
+    mem_copy_str(peer->rec.name, sizeof(peer->rec.name), rec.name);
+    peer->rec.retired = rec.retired;
+    peer->rec.maintenance = rec.maintenance;
+}
+
 void peer_save(struct peers *p, struct peer *peer, const struct node_now *n, bool now, int64_t now_ms)
 {
-    if (strcmp(peer->rec.name, live_called(n)) != 0) {
-        mem_copy_str(peer->rec.name, sizeof(peer->rec.name), live_called(n));
-        now = true;
-    }
-    if (!now && now_ms - peer->saved_ms < SAVE_MS && now_ms >= peer->saved_ms)
+    bool named = strcmp(peer->rec.name, live_called(n)) != 0 || peer->rec.retired != n->retired ||
+                 peer->rec.maintenance != n->maintenance;
+
+    if (!now && !named && now_ms - peer->saved_ms < SAVE_MS && now_ms >= peer->saved_ms)
         return;
     if (peer->rec.first_ms == 0)
         peer->rec.first_ms = now_ms;
@@ -140,11 +156,9 @@ void peer_save(struct peers *p, struct peer *peer, const struct node_now *n, boo
         peer->rec.last_ms = n->at_ms;
     peer->rec.sampled_ms = MAX(peer->rec.sampled_ms, n->sample_at_ms);
     mem_copy_str(peer->rec.address, sizeof(peer->rec.address), n->address);
-    peer->rec.retired = n->retired;
-    peer->rec.maintenance = n->maintenance;
     peer->rec.demo = n->demo;
     peer->saved_ms = now_ms;
-    store_put(p->store, STORE_NODE, &peer->rec, 1, NULL, NULL);
+    put_node(p, peer, n, named);
 }
 
 /* A bucket of max that empties at rate a second; whoever finds it full waits. */

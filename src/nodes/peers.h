@@ -26,6 +26,7 @@ struct peer {
     struct store_node rec;
     int64_t saved_ms;        /* when rec was last put */
     bool heard;              /* since the hub started */
+    bool mine;               /* this hub took its newest batch: the record is written here. Else rec is as stored */
     int64_t sampled_from_ms; /* the earliest sample since then; 0: none */
     int64_t shift_ms;        /* added to the times it sends */
     int64_t refused_ms;
@@ -81,7 +82,7 @@ struct peer *peers_find(const struct peers *p, const char *key);
 struct peer *peers_get(struct peers *p, const char *key); /* made if it is not there */
 void peers_drop(struct peers *p, const char *key);
 size_t peers_count(const struct peers *p);
-/* Put the record if it changed or a minute has passed. */
+/* Put the record if it changed or a minute has passed. Its facts are put only by the hub that takes its batches. */
 void peer_save(struct peers *p, struct peer *peer, const struct node_now *n, bool now, int64_t now_ms);
 /* May this node make so much work now? It has 8 MiB a second, 64 MiB at once: one that floods us slows itself down. */
 bool peer_may(struct peer *peer, int64_t bytes, int64_t now_ms);

@@ -157,9 +157,21 @@ static void *open_nodes(struct hub *h)
     return h;
 }
 
+/* An earlier version stored nodes that send to other hubs without their facts. */
+static void find_facts(struct hub *h)
+{
+    struct err err = {0};
+    int r = store_find_facts(h->store, &err);
+    if (r < 0)
+        log_warn("hub", "cannot restore the facts of nodes that are stored without any: %s", err.msg);
+    else if (r > 0)
+        log_info("hub", "restored the facts of %d nodes that were stored without any", r);
+}
+
 static int load_all(void *self, struct err *err)
 {
     struct hub *h = self;
+    find_facts(h);
     int r = load_nodes(h, err);
     if (r >= 0)
         r = peers_load_procs(h->peers, h->started_ms - PROCS_BACK, err);
@@ -194,7 +206,7 @@ static void save_all(void *self)
     int64_t now_ms = clock_wall_ms();
     for (size_t i = 0; i < n; i++) {
         struct peer *peer = peers_find(h->peers, v[i]->key);
-        if (peer && peer->heard && v[i]->at_ms > peer->rec.last_ms)
+        if (peer && peer->mine && v[i]->at_ms > peer->rec.last_ms)
             peer_save(h->peers, peer, v[i], true, now_ms);
     }
 }
@@ -329,9 +341,11 @@ static void take_node(struct hub *h, const struct store_node *rec)
     }
     bool admin =
         strcmp(peer->rec.name, rec->name) != 0 || n->retired != rec->retired || n->maintenance != rec->maintenance;
-    if (!peer->heard)
+    if (!peer->mine)
         peer->rec = *rec;
     mem_copy_str(peer->rec.name, sizeof(peer->rec.name), rec->name);
+    peer->rec.retired = rec->retired;
+    peer->rec.maintenance = rec->maintenance;
     if (!admin)
         return;
     live_admin(h->live, n, rec->name, rec->retired, rec->maintenance);
@@ -342,7 +356,7 @@ static void drop_node(struct hub *h, const char *key)
 {
     const struct node_now *n = live_find(h->live, key);
     const struct peer *peer = peers_find(h->peers, key);
-    if (!n || !peer || peer->heard || strcmp(n->key, key) != 0)
+    if (!n || !peer || peer->mine || strcmp(n->key, key) != 0)
         return; /* it sends to us: it is there */
     peers_drop(h->peers, key);
     live_drop(h->live, key);

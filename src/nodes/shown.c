@@ -40,10 +40,8 @@ struct wanted {            /* on their way from the store */
 static void take_facts(struct hub *h, struct node_now *n, uint64_t id, const struct frame *f, int64_t now_ms)
 {
     struct node_fact facts = {0};
-    if (f->type == FRAME_FACTS && wire_facts(f, &facts, NULL) == 0) {
-        live_facts(h->live, n, id, &facts, now_ms);
-        hub_news(h, &(struct news){.kind = NEWS_DEVICES, .now_ms = now_ms, .node = n->key});
-    }
+    if (f->type == FRAME_FACTS && wire_facts(f, &facts, NULL) == 0)
+        facts_show(h, n, id, &facts, now_ms);
     node_fact_fini(&facts);
 }
 
@@ -136,6 +134,10 @@ static void show_decoded(const struct showing *x, const struct share_frame *t, s
         if (b.n_ticks && b.n_uses)
             peers_tell_late(x->h->peers, x->n->key, b.at_ms[0] + t->shift_ms, newest_ms);
         return;
+    }
+    if (x->peer->mine) {
+        x->peer->mine = false;
+        memset(x->peer->facts, 0, sizeof(x->peer->facts)); /* its next batch here brings them again */
     }
     if (!live_knows(x->n, t->facts, t->procs))
         take_brought(x, t->facts, t->procs);

@@ -199,7 +199,7 @@ uint64_t twins_facts(struct hub *h, struct peer *peer, struct node_now *n, uint6
 {
     if (!twins_part(h, peer, n, f, now_ms))
         return id;
-    return ingest_put_facts(h, n->key, f, id);
+    return facts_keep(h, n->key, f, id);
 }
 
 uint64_t twins_known(struct hub *h, struct peer *peer, const struct node_now *n, uint64_t id, int64_t now_ms)

@@ -76,7 +76,7 @@ static void add_change(const char *table, const struct record_field *f, enum fie
         [PUT_SET] = "@ = ?",
         [PUT_MIN] = "@ = min(~@, ?)",
         [PUT_MAX] = "@ = max(~@, ?)",
-        [PUT_FILL] = "@ = CASE WHEN ? <= # THEN ~@ ELSE ? END",
+        [PUT_FILL] = "@ = CASE WHEN ? = # THEN ~@ ELSE ? END",
         [PUT_FIRST] = "@ = CASE WHEN ? <= # OR (~@ > # AND ~@ < ?) THEN ~@ ELSE ? END",
         [PUT_NEWER] = "@ = CASE WHEN excluded.last_ms >= ~last_ms THEN ? ELSE ~@ END",
     };

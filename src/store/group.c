@@ -59,7 +59,7 @@ static int group_put_record(struct store_op *op, struct records *r, const struct
         return records_put_blob(r, o->node->key, o->kind, o->id, log->n, o->bytes);
     }
     case OP_NODE:
-        return records_put(r, STORE_NODE, &((struct op_node *)op)->n);
+        return records_put_node(r, &((struct op_node *)op)->n);
     case OP_TAKE_OVER: {
         struct op_take_over *o = (struct op_take_over *)op;
         return o->to[0] ? group_take_over(o, r, log, batches_before) : records_drop_node(r, o->from);

@@ -12,17 +12,17 @@
 #define NODE(no, field, type, column, ...) RECORD_FIELD(store_node, no, field, type, column, NULL, 0, __VA_ARGS__)
 static const struct record_field node_fields[] = {
     NODE(1, key, NAME, "key", .put = PUT_KEY),
-    NODE(2, name, NAME, "name"),
+    NODE(2, name, NAME, "name", .put = PUT_KEEP),
     NODE(3, own_name, NAME, "own_name"),
     NODE(4, address, NAME, "address"),
-    NODE(5, retired, FLAG, "retired"),
-    NODE(6, maintenance, FLAG, "maintenance"),
+    NODE(5, retired, FLAG, "retired", .put = PUT_KEEP),
+    NODE(6, maintenance, FLAG, "maintenance", .put = PUT_KEEP),
     NODE(7, demo, FLAG, "demo"),
     NODE(8, first_ms, INT, "first_ms", .put = PUT_FIRST),
     NODE(9, last_ms, INT, "last_ms", .put = PUT_MAX),
-    NODE(10, facts, INT, "facts"),
-    NODE(11, procs, INT, "procs"),
-    NODE(12, secret, NAME, "secret"),
+    NODE(10, facts, INT, "facts", .put = PUT_FILL),
+    NODE(11, procs, INT, "procs", .put = PUT_FILL),
+    NODE(12, secret, NAME, "secret", .put = PUT_FILL),
     NODE(13, sampled_ms, INT, "sampled_ms", .put = PUT_MAX),
 };
 static const struct record_kind node_record = {"nodes", node_fields, ARRAY_LEN(node_fields), sizeof(struct store_node)};

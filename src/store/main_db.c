@@ -247,6 +247,25 @@ int records_put(struct records *r, enum store_kind kind, const void *record)
     return db_post(st);
 }
 
+int records_put_node(struct records *r, const struct store_node *n)
+{
+    int code = records_put(r, STORE_NODE, n);
+
+    if (code == 0 && n->named)
+        code =
+            RECORDS_POST(r, R_NAME_NODE, DB_TEXT(n->key), DB_TEXT(n->name), DB_INT(n->retired), DB_INT(n->maintenance));
+    return code;
+}
+
+int records_find_facts(struct records *r, struct err *err)
+{
+    int code = RECORDS_RUN(r, R_FIND_SPAN_FACTS);
+
+    if (code == 0)
+        code = RECORDS_RUN(r, R_FIND_FACTS);
+    return code < 0 ? records_fail(r, code, err) : (int)db_changes(r->db);
+}
+
 int records_put_now(struct records *r, enum store_kind kind, const void *record, struct err *err)
 {
     struct db_stmt *st = db_stmt(&r->st, kind == STORE_TOKEN ? R_TOKEN_PUT_NOW : kind);

@@ -94,5 +94,7 @@ int records_has_jobs(struct records *r, struct err *err); /* as store_has_jobs *
 int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
                  void *arg, struct err *err);
 
+int records_put_node(struct records *r, const struct store_node *n);
+int records_find_facts(struct records *r, struct err *err); /* as store_find_facts */
 /* A token or a setting, in a transaction of its own. */
 int records_put_now(struct records *r, enum store_kind kind, const void *record, struct err *err);

@@ -80,6 +80,16 @@ struct op_node *op_node_new(struct index_node *node, const struct store_node *n)
     return o;
 }
 
+void op_node_set(struct op_node *o, const struct store_node *n)
+{
+    struct store_node was = o->n;
+
+    o->n = *n;
+    o->n.named |= was.named;
+    o->n.facts = n->facts ? n->facts : was.facts;
+    o->n.procs = n->procs ? n->procs : was.procs;
+}
+
 /* Its text behind the op; what is NULL stays so. */
 static struct op_job_change *op_job_change_new(const struct job_change *from)
 {

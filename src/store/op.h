@@ -95,6 +95,7 @@ struct op_append *op_append_new(size_t n, size_t bytes); /* bytes of room behind
 char *op_append_room(struct op_append *a);
 struct op_blob *op_blob_new(struct index_node *node, enum blob_kind kind, uint64_t id, struct str bytes);
 struct op_node *op_node_new(struct index_node *node, const struct store_node *n);
+void op_node_set(struct op_node *o, const struct store_node *n); /* both puts as one */
 int op_usage_get(const struct op_usage *o, struct arena *mem, struct usage_put *ret);
 struct op_take_over *op_take_over_new(const char *from, const char *to);
 /* Any other records that can wait, but for their done. NULL: they are too large. */

@@ -58,9 +58,10 @@ struct store_node {
     char key[NODE_KEY_MAX], name[NAME_MAX_LEN] /* an admin's, or empty */, own_name[NAME_MAX_LEN], address[64];
     bool retired, maintenance, demo;
     int64_t first_ms, last_ms;
-    uint64_t facts, procs; /* newest blobs */
+    uint64_t facts, procs; /* newest blobs; 0 when put: keep the stored ones */
     char secret[72];       /* vesta: its id; else empty */
     int64_t sampled_ms;    /* when it last sent a sample; 0: never */
+    bool named;            /* when put: also store name, retired and maintenance of a node that is stored already */
 };
 
 struct store_event { /* what happened, and to whom */
@@ -187,11 +188,11 @@ int store_has_jobs(struct store *s, struct err *err);
  * are not queued. The others are tried again until they are durable.
  *
  * A process is new or extends what is known of it. An event, or a job, that is there already stays as it is. A change
- * of a job that is not there does nothing. A note, a node is as it was put last; what is queued is not seen. So is a
- * booking, if it was changed more often than what is stored; else the result is -ESTALE. On a server, where it overlaps
- * another one, the result is -EEXIST.
- * A usage mark is durable no later than what is appended after it. Of a token that is there already only node, hash and
- * used_ms change, and nothing of one that was revoked meanwhile.
+ * of a job that is not there does nothing. A note is as it was put last; what is queued is not seen. A node too, but
+ * for what the put does not know (struct store_node). So is a booking, if it was changed more often than what is
+ * stored; else the result is -ESTALE. On a server, where it overlaps another one, the result is -EEXIST. A usage mark
+ * is durable no later than what is appended after it. Of a token that is there already only node, hash and used_ms
+ * change, and nothing of one that was revoked meanwhile.
  */
 int store_put(struct store *s, enum store_kind kind, const void *v, size_t n, store_done_fn *done, void *arg);
 /* The same by whoever led in this epoch (sql/lease.h): -ESTALE, also as a result, if another does by now. 0: by any
@@ -209,6 +210,11 @@ int store_put_few(struct store *s, const struct note *n, int64_t now_ms, int64_t
 /* Takes a note away: 1, when it is over and what it says; 0: nobody has it any more; -errno. Of several only one gets
  * it. */
 int store_take_note(struct store *s, int32_t kind, int64_t id, int64_t *ret_over_ms, struct buf *ret, struct err *err);
+/*
+ * Restores the facts of nodes that are stored without any: their last ones, or those that their newest batches name.
+ * The number of nodes, or -errno.
+ */
+int store_find_facts(struct store *s, struct err *err);
 
 struct store_get { /* which one, and where it goes: jobs and bookings for free() */
     enum store_kind kind;

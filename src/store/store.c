@@ -312,6 +312,12 @@ int store_take_note(struct store *s, int32_t kind, int64_t id, int64_t *ret_over
     return records_take_note(s->rec, kind, id, ret_over_ms, ret, err);
 }
 
+int store_find_facts(struct store *s, struct err *err)
+{
+    note_wait(s);
+    return records_find_facts(s->rec, err);
+}
+
 void store_take_over(struct store *s, const char *from, const char *to)
 {
     if (s->w && *from && strcmp(from, to) != 0)

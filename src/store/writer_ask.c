@@ -188,7 +188,7 @@ static int writer_put_node(struct writer *w, const struct store_node *rec)
     struct index_node *n = index_get(&w->index, rec->key);
     int r = n ? 0 : -EINVAL;
     if (n && n->queued) {
-        n->queued->n = *rec;
+        op_node_set(n->queued, rec);
     } else if (n) {
         struct op_node *op = op_node_new(n, rec);
         if (writer_push_record(w, &op->op))

@@ -477,12 +477,22 @@ WITH_STORE(node_records_are_replaced_but_first_and_last_seen_only_widen, false)
     store_put(f->s, STORE_NODE, &n, 1, NULL, NULL);
     fix_flush(f);
     assert_string_equal(nodes_text(f->s).s, "b,,dgx1,10.0.0.1,000,50,70,18446744073709551615,0,;");
+    struct store_node unknown = n; /* of a hub that knows less, and has another name for it */
+    unknown.facts = 0;
+    mem_copy_str(unknown.name, sizeof(unknown.name), "Hans");
+    unknown.maintenance = true;
+    store_put(f->s, STORE_NODE, &unknown, 1, NULL, NULL);
+    fix_flush(f);
+    assert_string_equal(nodes_text(f->s).s, "b,,dgx1,10.0.0.1,000,50,70,18446744073709551615,0,;");
     mem_copy_str(n.name, sizeof(n.name), "Grete");
-    n.retired = n.demo = true;
+    n.retired = n.demo = n.named = true;
     n.first_ms = 55;
     n.last_ms = 65;
     n.procs = 3;
     store_put(f->s, STORE_NODE, &n, 1, NULL, NULL);
+    n.named = false;
+    n.procs = n.facts = 0;
+    store_put(f->s, STORE_NODE, &n, 1, NULL, NULL); /* one put with the one before */
     n = (struct store_node){.key = "a", .maintenance = true, .secret = "vesta-1"};
     store_put(f->s, STORE_NODE, &n, 1, NULL, NULL);
     fix_flush(f);
