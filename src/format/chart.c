@@ -173,7 +173,7 @@ void render_chart(struct buf *out, const struct chart *c, int width, int height)
         buf_adds(out, ", most ");
         render_amount(out, c->unit, known.hi);
     } else {
-        buf_adds(out, "nothing known");
+        buf_adds(out, "no data");
     }
     buf_addc(out, '\n');
 }

@@ -337,7 +337,9 @@ static char *device_at(char *at, const struct view *v, const struct device_now *
     at = text_at(at, KEY("short"), d->brief);
     if (d->price)
         at = decimal_put(bytes_at(at, KEY("price")), d->price, 6);
-    at = word_at(at, KEY("state"), dev_states[d->state].word);
+    /* readers of before "starting" was a state know "stale" */
+    at = word_at(at, KEY("state"), dev_states[d->state == DEV_STARTING ? DEV_STALE : d->state].word);
+    at = flag_at(at, KEY("starting"), d->state == DEV_STARTING);
     at = ARRAY_AT(at, "reason", d->reason);
     at = known_at(at, KEY("since"), d->since_ms, 0);
     at = known_at(at, KEY("idle_since"), device_idle_ms(d), 0);
@@ -554,7 +556,7 @@ void render_summary(struct buf *out, const struct view *v, const struct tally *t
     json_uint(j, "gpus", t->devices);
     for (int i = 0; i < DEV_STATES; i++)
         json_uint(j, dev_states[i].word, t->by_state[i]);
-    json_uint(j, "broken", t->broken);
+    json_uint(j, "broken", t->by_state[DEV_STALE] + t->by_state[DEV_HUNG] + t->by_state[DEV_LOST]);
     json_uint(j, "idle", t->idle);
     if (v->currency && v->currency[0]) {
         json_fixed(j, "idle_cost", t->idle_cost, 1000000);

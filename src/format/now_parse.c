@@ -415,7 +415,7 @@ static void get_device(struct parse *p, const json_t *o, struct node_fact *nf, i
         r = DEV_UNKNOWN;
     if (r < 0)
         refuse(p, "state", "is not a state of a device");
-    d->state = (enum dev_state)MAX(r, 0);
+    d->state = get_bool(p, o, "starting") ? DEV_STARTING : (enum dev_state)MAX(r, 0);
     d->at_ms = d->now.at_ms = age >= 0 ? now_ms - age : 0;
     for (int m = 0; m < M_COUNT; m++)
         d->v_at_ms[m] = d->at_ms;

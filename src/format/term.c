@@ -7,9 +7,10 @@
 #include "base/plain.h"
 #include "format/words.h"
 
-#define WIDTH_MIN 80
-#define WIDTH_MAX 400
-#define MIB       ((int64_t)1 << 20)
+#define WIDTH_MIN  80
+#define STATE_WIDE 11 /* " ◌ starting" */
+#define WIDTH_MAX  400
+#define MIB        ((int64_t)1 << 20)
 
 /* Drawing, in UTF-8 and in ASCII. */
 struct glyphs {
@@ -134,7 +135,7 @@ static void status_text(struct buf *out, const struct node_now *n)
 {
     if (n->n_devices && n->state != NODE_DOWN && n->state != NODE_HUNG && !n->reason[0]) {
         const struct device_now *d = &n->devices[0];
-        buf_addf(out, "%s, %s", dev_states[d->state].word, d->reason);
+        buf_addf(out, "%s, %s", state_shown(dev_states[d->state].word), d->reason);
     } else if (!n->n_devices && n->state == NODE_UP && !n->reason[0]) {
         buf_adds(out, "up, no GPUs seen yet");
     } else {
@@ -193,7 +194,7 @@ static void memory_cell(struct pen *p, const struct device_now *d, int digits, i
     if (in_sight(d))
         buf_addf(&b, "%*s / %*s", digits, mib(&d->now, M_mem_used, used), digits, mib(&d->now, M_mem_total, total));
     else
-        buf_adds(&b, dev_states[d->state].word);
+        buf_adds(&b, state_shown(dev_states[d->state].word));
     buf_addc(p->out, ' ');
     cell(p, b.p, width - 1, FIT_LEFT);
 }
@@ -214,7 +215,7 @@ static void state_cell(struct pen *p, const struct device_now *d, int width)
     const struct state_info *s = &dev_states[d->state];
     char both[32];
 
-    snprintf(both, sizeof(both), " %s %s", p->ascii ? s->ascii : s->mark, s->word);
+    snprintf(both, sizeof(both), " %s %s", p->ascii ? s->ascii : s->mark, state_shown(s->word));
     sgr(p, s->ansi);
     cell(p, both, width, FIT_LEFT);
     sgr(p, 0);
@@ -268,16 +269,16 @@ void render_term_summary(struct buf *out, const struct view *v, const struct ter
 {
     static const char *const titles[] = {"host", "gpu", "memory usage", "volat.", "temp.", "state", "user"};
     static const enum frame_column columns[] = {COL_HOST, COL_GPU, COL_MEMORY, COL_UTIL, COL_TEMP, COL_STATE, COL_USER};
-    int w[] = {18, 24, 17, 8, 7, 8, 0};
+    int w[] = {18, 24, 17, 8, 7, STATE_WIDE, 0};
     struct pen p = pen_of(out, v, t);
     int more = p.width - WIDTH_MIN;
-    size_t n = more >= 17 ? 7 : more >= 9 ? 6 : 5;
+    size_t n = more >= STATE_WIDE + 9 ? 7 : more > STATE_WIDE ? 6 : 5;
 
     /* What is left over after the state goes to users first, then to the GPU's name, then to the host's. */
-    p.width = n == 5 ? WIDTH_MIN : n == 6 ? WIDTH_MIN + 9 : p.width;
+    p.width = n == 5 ? WIDTH_MIN : n == 6 ? WIDTH_MIN + STATE_WIDE + 1 : p.width;
     if (n == 7) {
-        w[6] = MIN(more - 10, 24);
-        more -= 10 + w[6];
+        w[6] = MIN(more - STATE_WIDE - 2, 24);
+        more -= STATE_WIDE + 2 + w[6];
         w[1] += MIN(more, 16);
         w[0] += MAX(more - 16, 0);
     }
@@ -289,13 +290,13 @@ void render_term_table(struct buf *out, const struct view *v, const struct term 
 {
     static const char *const titles[] = {"host name", "gpu name", "memory usage (MiB)", "state", "user"};
     static const enum frame_column columns[] = {COL_HOST, COL_GPU, COL_MEMORY_WIDE, COL_STATE, COL_USER};
-    int w[] = {30, 27, 19, 8, 0};
+    int w[] = {30, 27, 19, STATE_WIDE, 0};
     struct pen p = pen_of(out, v, t);
     int more = p.width - WIDTH_MIN;
-    size_t n = more >= 17 ? 5 : more >= 9 ? 4 : 3;
+    size_t n = more >= STATE_WIDE + 9 ? 5 : more > STATE_WIDE ? 4 : 3;
 
-    p.width = n == 3 ? WIDTH_MIN : n == 4 ? WIDTH_MIN + 9 : MIN(p.width, WIDTH_MIN + 34);
-    w[4] = n == 5 ? p.width - WIDTH_MIN - 10 : 0;
+    p.width = n == 3 ? WIDTH_MIN : n == 4 ? WIDTH_MIN + STATE_WIDE + 1 : MIN(p.width, WIDTH_MIN + STATE_WIDE + 26);
+    w[4] = n == 5 ? p.width - WIDTH_MIN - STATE_WIDE - 2 : 0;
     frame_head(&p, "gpu table", w, titles, n);
     frame_rows(&p, columns, w, n);
 }

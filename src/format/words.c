@@ -71,7 +71,9 @@ static void say_state(struct buf *out, const struct device_now *d, int64_t now_m
     char who[160], span[24];
     int64_t held_ms = device_held_ms(d);
 
-    buf_adds(out, dev_states[d->state].word);
+    buf_adds(out, state_shown(dev_states[d->state].word));
+    if (d->state == DEV_STARTING && strcmp(d->reason, "starting") == 0)
+        return;
     if (d->state != DEV_HELD && d->state != DEV_BUSY) {
         if (d->state == DEV_FREE && d->since_ms)
             buf_addf(out, " for %s", clock_span(MAX(0, now_ms - d->since_ms), span));
@@ -144,7 +146,7 @@ void node_sentence(struct buf *out, const struct node_now *n)
     bool alone = told && ((n->state == NODE_UP && n->collect == COLLECT_FAILED) || n->state == NODE_PAUSED);
 
     if (!alone)
-        buf_adds(out, node_words[n->state]);
+        buf_adds(out, state_shown(node_words[n->state]));
     if (told)
         buf_addf(out, "%s%s", alone ? "" : ", ", n->reason);
     if (n->clock_off_ms)
@@ -162,13 +164,14 @@ bool memory_left(const struct sample *s, int64_t *ret)
 
 bool node_is_dark(const struct node_now *n)
 {
-    size_t stale = 0;
+    size_t dark = 0;
 
     if (!n->at_ms || !n->n_devices || n->state == NODE_DOWN || n->state == NODE_HUNG)
         return true;
     for (size_t i = 0; i < n->n_devices; i++)
-        stale += n->devices[i].state == DEV_STALE || n->devices[i].state == DEV_LOST;
-    return stale == n->n_devices;
+        dark +=
+            n->devices[i].state == DEV_STARTING || n->devices[i].state == DEV_STALE || n->devices[i].state == DEV_LOST;
+    return dark == n->n_devices;
 }
 
 const char *node_model(const struct node_now *n)

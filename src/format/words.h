@@ -11,7 +11,7 @@ int kind_by_words(struct str s);      /* bits, or -1 */
 /* throttle_words without a buf of its own: a view of out. */
 struct str throttle_text(uint64_t mask, char out[256]);
 
-/* "held by lee for 3 h 20 m, idle for 2 h 55 m"; "free for 2 h"; "stale: no news for 40 s". */
+/* "held by lee for 3 h 20 m, idle for 2 h 55 m"; "free for 2 h"; "offline: no data for 40 s". */
 void device_sentence(struct buf *out, const struct device_now *d, int64_t now_ms);
 /* Why it needs service, by what its memory rows tell; NULL: it does not, or nobody knows. */
 const char *device_service(const struct device_now *d);
@@ -19,7 +19,7 @@ const char *device_service(const struct device_now *d);
 const char *device_note(const struct device_now *d);
 /* "active 59 %, SM 53 %: feed it faster: …": behind what device_sentence says. */
 void advice_why(struct buf *out, const struct advice *a);
-/* "down, no news for 4 m"; "up"; with a clock that is off. */
+/* "offline, no data for 4 m"; "up"; with a clock that is off. */
 void node_sentence(struct buf *out, const struct node_now *n);
 /* Shown as a status, without its devices: down, hung, paused, never heard, no devices, or nothing but stale ones. */
 bool node_is_dark(const struct node_now *n);

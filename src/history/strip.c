@@ -23,7 +23,7 @@ const char *const strip_sort_words[STRIP_SORTS + 1] = {"node", "work", "idle", N
 
 enum wrong { WRONG_DOWN, WRONG_HUNG, WRONG_LOST, WRONGS };
 static const char *const wrong_words[WRONGS][2] = {
-    {"nothing was heard of the node", "nothing is heard of the node"},
+    {"the node was offline", "the node is offline"},
     {"the driver did not answer", "the driver does not answer"},
     {"the GPU was gone", "the GPU is gone"},
 };
@@ -60,8 +60,7 @@ static void take_state(struct strip *s, struct strip_row *row, const struct node
         snprintf(text, sizeof(text), "%s %d %%", dev_states[d->state].mark,
                  percent_of(d->now.v[M_util], metrics[M_util].per));
     else
-        snprintf(text, sizeof(text), "%s %s", dev_states[d->state].mark,
-                 d->state == DEV_STALE && n->state == NODE_DOWN ? node_words[NODE_DOWN] : dev_states[d->state].word);
+        snprintf(text, sizeof(text), "%s %s", dev_states[d->state].mark, state_shown(dev_states[d->state].word));
     if (s->query->to_ms >= now)
         row->drawn.now = arena_str(&s->mem, text);
     if (n->state == NODE_DOWN && n->at_ms)

@@ -32,7 +32,6 @@ void tally_add(struct tally *t, const struct view *v, const struct node_now *n)
             continue;
         t->devices++;
         t->by_state[d->state]++;
-        t->broken += d->state > DEV_IN_SIGHT;
         if (d->state == DEV_BUSY && sample_has(&d->now, M_util)) {
             t->told++;
             t->work += d->now.v[M_util];
@@ -71,7 +70,7 @@ int view_counts(const struct view *v, const struct tally *t, const char *first, 
 
 #define PART(n, word)                                                                                                  \
     if (n) {                                                                                                           \
-        buf_addf(out, "%s%zu " word, before, n);                                                                       \
+        buf_addf(out, "%s%zu %s", before, n, word);                                                                    \
         before = between;                                                                                              \
     }
     PART(t->by_state[DEV_BUSY], "busy")
@@ -82,8 +81,8 @@ int view_counts(const struct view *v, const struct tally *t, const char *first, 
         buf_addf(out, ", %zu idle for 2 h", t->idle);
     if (t->idle_cost)
         buf_addf(out, ", %.2f %s", (double)t->idle_cost / 1e6, v->currency);
-    PART(t->by_state[DEV_UNKNOWN], "unknown")
-    PART(t->broken, "broken")
+    for (int i = DEV_UNKNOWN; i < DEV_STATES; i++)
+        PART(t->by_state[i], state_shown(dev_states[i].word))
 #undef PART
     if (t->power) {
         buf_adds(out, before);

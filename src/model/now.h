@@ -133,7 +133,6 @@ struct view {
 #define TALLY_IDLE_MS 7200000ll /* held without work for so long is said apart */
 struct tally {
     size_t nodes, devices, by_state[DEV_STATES];
-    size_t broken;       /* stale, hung and lost */
     size_t idle;         /* held without work for TALLY_IDLE_MS */
     int64_t idle_cost;   /* of those, since they last worked: millionths of the currency */
     size_t told;         /* busy ones that tell utilisation, */

@@ -8,7 +8,8 @@ const struct state_info dev_states[DEV_STATES] = {
     [DEV_HELD] = {"held", "◐", "o", "somebody's, not working", 33},
     [DEV_BUSY] = {"busy", "●", "#", "working", 94},
     [DEV_UNKNOWN] = {"unknown", "?", "~", "tells neither use nor memory", 90},
-    [DEV_STALE] = {"stale", "◌", "?", "no news for a while", 90},
+    [DEV_STARTING] = {"starting", "◌", ":", "no data since the start of its agent or of the hub", 90},
+    [DEV_STALE] = {"stale", "◌", "?", "no data", 90},
     [DEV_HUNG] = {"hung", "✕", "x", "driver does not answer", 35},
     [DEV_LOST] = {"lost", "∅", "-", "was there, is gone", 35},
 };
@@ -19,6 +20,11 @@ const char *const event_words[EVENT_KINDS] = {"?",        "xid",      "ecc",    
                                               "hung",     "answers",  "start",   "stop",    "new",
                                               "down",     "clock",    "dropped", "refused", "booked",
                                               "rebooked", "released", "expired", "wandb"};
+
+const char *state_shown(const char *word)
+{
+    return strcmp(word, "stale") == 0 || strcmp(word, "down") == 0 ? "offline" : word;
+}
 
 int dev_state_by_word(struct str s)
 {

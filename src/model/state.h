@@ -1,13 +1,13 @@
-/* state.h: the seven states of a device, and those of a node: one order, one mark, one word on every screen. */
+/* state.h: the states of a device and of a node: one order, one mark, one word on every screen. */
 #pragma once
 
 #include "base/str.h"
 
-enum dev_state { DEV_FREE, DEV_HELD, DEV_BUSY, DEV_UNKNOWN, DEV_STALE, DEV_HUNG, DEV_LOST, DEV_STATES };
+enum dev_state { DEV_FREE, DEV_HELD, DEV_BUSY, DEV_UNKNOWN, DEV_STARTING, DEV_STALE, DEV_HUNG, DEV_LOST, DEV_STATES };
 #define DEV_IN_SIGHT DEV_UNKNOWN /* up to here it is read: what is known of it is of now */
 
 struct state_info {
-    const char *word;         /* "free" */
+    const char *word;         /* "free", "stale": in the API, in filters, in CSV */
     const char *mark, *ascii; /* "○", "." */
     const char *meaning;
     int ansi; /* SGR colour number: 32 green, 31 red, 33 amber, 90 grey, 35 magenta */
@@ -29,6 +29,9 @@ extern const char *const collect_words[COLLECT_STATES]; /* "starting", "ok", "hu
 /* up: news lately; down: none for down_after; hung: agent alive, driver not; paused; maintenance (an admin's word) */
 enum node_state { NODE_UP, NODE_DOWN, NODE_HUNG, NODE_PAUSED, NODE_MAINTENANCE, NODE_STATES };
 extern const char *const node_words[NODE_STATES];
+
+/* What every screen calls the state of this word, of a device, a node or an event: "offline" for stale and down. */
+const char *state_shown(const char *word);
 
 int dev_state_by_word(struct str s);  /* or -1 */
 int node_state_by_word(struct str s); /* or -1 */

@@ -45,7 +45,7 @@ const struct opt_cmd ls_help = {
     .args = "[FILTER…]",
     .about = "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub.\n\n"
              "A filter says which GPUs: kim, dgx1, h200 or train.py (a person, a node, a model or a program), states "
-             "(free, held, busy, unknown, stale, hung, lost, broken), mine, user:kim, model:h200, "
+             "(free, held, busy, unknown, starting, offline, hung, lost), mine, user:kim, model:h200, "
              "host:dgx*, program:python, mem>40G, memfree>=50%, idle>2h, since>30m, and any metric by name (util>50%, "
              "temp>80, power>300W), joined by and, or, not and parentheses; side by side means and. docs/filter.md has "
              "all of it. When nothing matches the exit status is 1.",
@@ -55,7 +55,7 @@ const struct opt_cmd ls_help = {
                 "muster ls free h200 'memfree>=40G'  # a free H200 with room\n"
                 "muster ls held 'idle>2h' not user:root  # held by somebody, and idle\n"
                 "muster ls -o node,gpu,user,mem_used  # only what I need\n"
-                "muster ls '(hung or lost) host:dgx*'  # what is broken\n"
+                "muster ls '(hung or lost) host:dgx*'  # needs repair\n"
                 "muster ls --json | jq '.[] | select(.state == \"held\")'",
     .opts = ls_opts,
     .conf_size = sizeof(struct ls_conf),

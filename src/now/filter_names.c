@@ -45,7 +45,9 @@ static const struct filter_word words[] = {
     {"held", GET_STATE, 1 << DEV_HELD},
     {"busy", GET_STATE, 1 << DEV_BUSY},
     {"unknown", GET_STATE, 1 << DEV_UNKNOWN},
+    {"starting", GET_STATE, 1 << DEV_STARTING},
     {"stale", GET_STATE, 1 << DEV_STALE},
+    {"offline", GET_STATE, 1 << DEV_STALE}, /* what screens call it */
     {"hung", GET_STATE, 1 << DEV_HUNG},
     {"lost", GET_STATE, 1 << DEV_LOST},
     {"broken", GET_STATE, OUT_OF_SIGHT},

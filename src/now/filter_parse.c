@@ -303,7 +303,7 @@ static const char *wants(const struct filter_field *f)
     static const char *const words_of[] = {
         [TAKE_COUNT] = "a whole number",
         [TAKE_SPAN] = "a time such as 30m or 2h",
-        [TAKE_STATE] = "free, held, busy, unknown, stale, hung, lost or broken",
+        [TAKE_STATE] = "free, held, busy, unknown, starting, offline, hung or lost",
         [TAKE_THROTTLE] = "power, thermal, slowdown, idle, none or another word of a reason",
         [TAKE_ADVICE] = "starved, fp32, small-kernels or another rule's name, none, or * for any,",
         [TAKE_NAME] = "a name, or a pattern such as dgx*,",

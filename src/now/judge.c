@@ -1,5 +1,5 @@
 /*
- * judge.c: decides when a device is free, held, busy, unknown, stale, hung or lost, and a node up or down. Pure;
+ * judge.c: decides the state of a device (free, held, busy, …) and of a node (up, down, …). Pure;
  * docs/states.md has the rule.
  */
 #include "now/judge.h"
@@ -121,6 +121,8 @@ static bool out_of_sight(const struct state_rule *rule, const struct node_now *n
         return settle(v, DEV_LOST, WHY_LOST);
     if (!n->at_ms)
         return settle(v, DEV_STALE, WHY_NEVER_HEARD);
+    if (n->state == NODE_UP && n->awaited && age(now_ms, n->at_ms) >= stale_ms)
+        return settle_since(v, DEV_STARTING, WHY_AWAITED, now_ms, n->at_ms);
     if (age(now_ms, n->at_ms) >= down_ms)
         return settle_since(v, DEV_STALE, WHY_NO_NEWS, now_ms, n->at_ms);
     v->until_ms = n->at_ms + down_ms;
@@ -138,6 +140,8 @@ static bool out_of_sight(const struct state_rule *rule, const struct node_now *n
     }
     if (n->collect == COLLECT_FAILED || n->collect == COLLECT_NONE)
         return settle(v, DEV_STALE, WHY_UNREADABLE);
+    if (n->state == NODE_UP && n->collect == COLLECT_STARTING)
+        return settle(v, DEV_STARTING, WHY_STARTING);
     if (!d->at_ms)
         return settle(v, DEV_STALE, WHY_NO_SAMPLE);
     if (age(now_ms, n->at_ms) >= stale_ms)
@@ -292,9 +296,9 @@ static const struct {
     [WHY_WORKS] = {.before = "working"},
     [WHY_SPINS] = {.before = SPIN_WORDS},
     [WHY_WORKED] = {.before = "worked within the last minute"},
-    [WHY_NEVER_HEARD] = {.before = "no news since the hub started"},
-    [WHY_NO_NEWS] = {.before = "no news for ", .amount = SPAN},
-    [WHY_STOPPED] = {.before = "agent stopped, no news for ", .amount = SPAN},
+    [WHY_NEVER_HEARD] = {.before = "no data since the hub started"},
+    [WHY_NO_NEWS] = {.before = "no data for ", .amount = SPAN},
+    [WHY_STOPPED] = {.before = "agent stopped, no data for ", .amount = SPAN},
     [WHY_NO_SAMPLE] = {.before = "no sample yet", .told = true},
     [WHY_OLD_SAMPLE] = {.before = "no sample for ", .amount = SPAN, .told = true},
     [WHY_PAUSED] = {.before = "reading is paused", .told = true},
@@ -303,7 +307,7 @@ static const struct {
     [WHY_LOST] = {.before = "was there, is gone", .told = true},
     [WHY_STARTING] = {.before = "starting"},
     [WHY_NO_DEVICE] = {.before = "no device to read", .told = true},
-    [WHY_AWAITED] = {.before = "not heard since the hub started, last news ", .amount = SPAN, .after = " ago"},
+    [WHY_AWAITED] = {.before = "no data since the hub started, the last came ", .amount = SPAN, .after = " ago"},
 };
 
 const char *judge_booked(const struct device_now *d, char out[160])

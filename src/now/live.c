@@ -722,7 +722,7 @@ void live_tick(struct live *l, int64_t now_ms)
             now_ms - MAX(from, n->first_ms) >= down_ms) { /* nobody listened before that */
             n->told_down = true;
             if (!n->now.retired)
-                tell(l, n, EVENT_DOWN, now_ms, (now_ms - from) / 1000, "no news for ", now_ms - from);
+                tell(l, n, EVENT_DOWN, now_ms, (now_ms - from) / 1000, "no data for ", now_ms - from);
         }
         if ((back || now_ms >= n->next_ms) && node_judge(n, &l->rule, now_ms))
             changed(l, n);

@@ -153,6 +153,7 @@ static void add_device(struct cell *row, const struct view *v, const struct node
     if (d->fact.parent[0] && d->fact.mig >= 0)
         cell_screen(&row[GPU], "%d.%d", (int)d->fact.index, (int)d->fact.mig);
     cell_some_text(&row[STATE], dev_states[d->state].word);
+    cell_screen(&row[STATE], "%s", state_shown(dev_states[d->state].word));
     row[STATE].ansi = dev_states[d->state].ansi;
     if (d->state == DEV_HELD || d->state == DEV_BUSY) {
         AUTO_BUF b = BUF_INIT(1024);
@@ -190,8 +191,10 @@ static void add_node(struct cell *row, const struct view *v, const struct node_n
     if (n->display)
         cell_screen(&row[NODE], "%s", n->display);
     cell_some_text(&row[STATE], node_words[n->state]);
-    if (n->state == NODE_UP && n->collect == COLLECT_FAILED) /* whoever reads it is up: of the node nothing is known */
-        cell_screen(&row[STATE], "%s", collect_words[n->collect]);
+    /* failed: the relay is up, the node is unknown */
+    cell_screen(&row[STATE], "%s",
+                n->state == NODE_UP && n->collect == COLLECT_FAILED ? collect_words[n->collect]
+                                                                    : state_shown(node_words[n->state]));
     row[STATE].ansi = n->state == NODE_UP ? 0 : dev_states[DEV_STALE].ansi;
     moment(&row[SINCE], n->since_ms, v->at_ms);
     cell_some_text(&row[REASON], n->reason[0] ? n->reason : "no GPUs seen yet");

@@ -512,7 +512,7 @@ const struct route now_routes[] = {
     {GET, "/gpu/{device*}", ROLE_NONE, .any = true, .sites = true, .summary = "The page: one GPU, by UUID; NODE:N leads there", .handle = get_gpu_page},
     {GET, "/api/v1/state", ROLE_NONE, .sites = true, .summary = "Everything now, as JSON, or as it was",
      .params = "at: a time gone by (docs/history.md); node: id or name of one node; all: retired nodes too; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_state},
-    {GET, "/api/v1/summary", ROLE_NONE, .sites = true, .summary = "How many GPUs are free, busy, held or broken now, and that in a sentence",
+    {GET, "/api/v1/summary", ROLE_NONE, .sites = true, .summary = "How many GPUs are in each state now, and that in a sentence",
      .params = "node: id or name of one node; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_summary},
     {GET, "/api/v1/filter", ROLE_NONE, .open = true, .summary = "The names a filter knows besides metrics: those compared with a text, with a number, and words (docs/filter.md)", .handle = get_filter},
     {GET, "/api/v1/stream", ROLE_NONE, .sites = true, .summary = "The same as server-sent events: a snapshot, then nodes that changed and nodes that are gone",

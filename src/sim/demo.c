@@ -82,7 +82,7 @@ static const struct {
     short code;
     const char *text;
 } happened[] = {
-    {5, -1, 36, EVENT_DOWN, 60, "no news for 1 m"},
+    {5, -1, 36, EVENT_DOWN, 60, "no data for 1 m"},
     {4, -1, 4, EVENT_HUNG, 0, "driver does not answer"},
     {4, 2, 5, EVENT_XID, 119, "GSP RPC timeout"},
     {2, 3, 1700, EVENT_XID, 31, "python, pid 48120: MMU fault"},

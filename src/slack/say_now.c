@@ -326,7 +326,7 @@ static void tell_node(struct say *s, struct str body)
             if (seen && sample_has(&d->now, M_util))
                 render_amount(&util, "ratio", (double)d->now.v[M_util] / 10000);
             cell_text(&c[0], buf_str(&gpu));
-            cell_text(&c[1], str_of(dev_states[d->state].word));
+            cell_text(&c[1], str_of(state_shown(dev_states[d->state].word)));
             cell_some_text(&c[2], buf_str(&who).p);
             cell_some_text(&c[3], d->n_procs ? d->procs[0].fact->name : "");
             cell_some_text(&c[4], buf_str(&mem).p);
@@ -336,7 +336,7 @@ static void tell_node(struct say *s, struct str body)
     if (p.n) {
         AUTO_BUF words = BUF_INIT(1024);
         if (p.nodes[0].state != NODE_UP || p.nodes[0].reason[0])
-            buf_addf(&words, ": %s%s%s", node_words[p.nodes[0].state], p.nodes[0].reason[0] ? ", " : "",
+            buf_addf(&words, ": %s%s%s", state_shown(node_words[p.nodes[0].state]), p.nodes[0].reason[0] ? ", " : "",
                      p.nodes[0].reason);
         say_head(s, "%s%s", s->what, buf_str(&words).p);
     }

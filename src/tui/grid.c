@@ -36,7 +36,7 @@ void grid_item(const struct top *t, struct sheet *s, int y, int x, enum look loo
         sheet_put(s, y, x + 1, name, STYLE_PLAIN | STYLE_BOLD, node_shown(i->n));
         if (node_is_dark(i->n))
             sheet_putf(s, y, x + name + 2, marks, (uint8_t)(STYLE_STATE + st), "%s %s", sheet_mark(s, st),
-                       node_words[i->n->state]);
+                       state_shown(node_words[i->n->state]));
         else
             line_marks(s, y, x + name + 2, marks, i->n);
         return;
@@ -45,7 +45,8 @@ void grid_item(const struct top *t, struct sheet *s, int y, int x, enum look loo
     line_place(s, y, x + 1, name, STYLE_PLAIN | STYLE_BOLD, i->n, i->d);
     x += name + 2;
     sheet_put(s, y, x, 1, state, sheet_mark(s, i->d->state));
-    sheet_put(s, y, x + 2, 7, state, holders(i->d, who).len ? who : dev_states[i->d->state].word);
+    sheet_put(s, y, x + 2, i->d->state <= DEV_IN_SIGHT ? 7 : 8, state,
+              holders(i->d, who).len ? who : state_shown(dev_states[i->d->state].word));
     if (i->d->state <= DEV_IN_SIGHT && sample_has(&i->d->now, M_util)) {
         snprintf(who, sizeof(who), "%lld%%", (long long)((i->d->now.v[M_util] + 50) / 100));
         sheet_right(s, y, x + 10, 4, STYLE_PLAIN, who);

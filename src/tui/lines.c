@@ -323,7 +323,7 @@ static void line_device(const struct top *t, struct sheet *s, int y, const struc
         put_last(s, y, &c[D_WHO], state, b.p);
         return;
     }
-    put(s, y, &c[D_WHO], state, holders(d, who).len ? who : dev_states[d->state].word);
+    put(s, y, &c[D_WHO], state, holders(d, who).len ? who : state_shown(dev_states[d->state].word));
     int64_t util = sample_has(v, M_util) ? v->v[M_util] : -1, temp = sample_has(v, M_temp) ? v->v[M_temp] : -1;
     put_metered(s, y, &c[D_UTIL], meter, STYLE_PLAIN, percent(util, text), util, load_style(util, false));
     put_plot(t, s, y, c[D_UTIL].x + 5 + meter + 1, MAX(0, c[D_UTIL].more - meter - 2), d->fact.uuid);
@@ -388,7 +388,7 @@ static void line_event(struct sheet *s, int y, const struct feed_event *e, const
 
     put(s, y, c++, STYLE_PLAIN, local_time(e->at_ms, false, when) + 5);
     put(s, y, c++, STYLE_PLAIN | STYLE_BOLD, e->node);
-    put(s, y, c++, STYLE_PLAIN, e->kind);
+    put(s, y, c++, STYLE_PLAIN, state_shown(e->kind));
     put_last(s, y, c, STYLE_PLAIN, e->text);
 }
 

@@ -25,6 +25,7 @@ static const struct {
     [DEV_HELD] = {COLOR_YELLOW, 179, 94, 0xe3b341, 0x8a5c00},
     [DEV_BUSY] = {COLOR_CYAN, 111, 26, 0x7aa7f0, 0x2f5fb3}, /* the blue of eight is hardly seen on black */
     [DEV_UNKNOWN] = {-1, 245, 242, 0x8b949e, 0x5f6871},
+    [DEV_STARTING] = {-1, 245, 242, 0x8b949e, 0x5f6871},
     [DEV_STALE] = {-1, 245, 242, 0x8b949e, 0x5f6871},
     [DEV_HUNG] = {COLOR_MAGENTA, 219, 90, 0xf2a6e8, 0x8b1a89},
     [DEV_LOST] = {COLOR_MAGENTA, 219, 90, 0xf2a6e8, 0x8b1a89},
@@ -129,7 +130,7 @@ static void set_colours(bool light)
         int c = COLORS >= 0x1000000 ? (light ? colours[i].light : colours[i].dark)
                 : COLORS >= 256     ? (light ? colours[i].light256 : colours[i].dark256)
                                     : colours[i].ansi;
-        if ((i == DEV_STALE || i == DEV_UNKNOWN) && COLORS >= 16 && COLORS < 256)
+        if ((i == DEV_UNKNOWN || i == DEV_STARTING || i == DEV_STALE) && COLORS >= 16 && COLORS < 256)
             c = 8; /* bright black: grey */
         init_extended_pair(i + 1, c, -1);
         if (COLORS >= 0x1000000)

@@ -358,7 +358,7 @@ static void draw_totals(const struct top *t, struct sheet *s)
             x = sheet_putf(s, 0, x + 2, end - x - 2, (uint8_t)(STYLE_STATE + i), "%s %zu",
                            sheet_mark(s, (enum dev_state)i), all.by_state[i]);
             if (i <= DEV_BUSY || s->w >= 100) /* the others' marks say it where room is scarce */
-                x = sheet_putf(s, 0, x, end - x, (uint8_t)(STYLE_STATE + i), " %s", dev_states[i].word);
+                x = sheet_putf(s, 0, x, end - x, (uint8_t)(STYLE_STATE + i), " %s", state_shown(dev_states[i].word));
         }
 }
 
@@ -458,7 +458,7 @@ static void draw_help(struct sheet *s)
             x = 1;
         }
         x = sheet_putf(s, y, x, 40, (uint8_t)(STYLE_STATE + i), "%s %s", sheet_mark(s, (enum dev_state)i),
-                       dev_states[i].word);
+                       state_shown(dev_states[i].word));
         x = sheet_putf(s, y, x, 40, STYLE_PLAIN, ": %s   ", dev_states[i].meaning) + 2;
     }
 }

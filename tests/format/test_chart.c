@@ -73,7 +73,7 @@ static void a_picture_has_axes_dots_and_a_summary(void **unused)
         v[i] = NAN;
     buf_reset(&b);
     render_chart(&b, &c, 10, 2); /* narrower than can be */
-    assert_true(str_find(buf_str(&b), "nothing known") > 0);
+    assert_true(str_find(buf_str(&b), "no data") > 0);
 }
 
 TESTS(cmocka_unit_test(amounts_are_written_for_people), cmocka_unit_test(a_line_of_blocks_has_blanks_for_gaps),

@@ -14,7 +14,7 @@ test("what happened: a range, a kind, a search, all in the URL", async (t) => {
     await counts(lines, 3);
     await page.getByLabel("find").fill("DGX6");
     await says(page.locator("h1"), /^1 event in the last hour, it is trouble$/);
-    await says(lines, /dgx6 ✕ down: no news for 1 m$/);
+    await says(lines, /dgx6 ✕ offline: no data for 1 m$/);
     await page.reload(); /* a link reproduces the view */
     await counts(lines, 1);
     assert.equal(await page.getByLabel("find").inputValue(), "DGX6");

@@ -27,7 +27,7 @@ test("the cluster's strip: who, work, without work, sorted, filtered, of a week"
     await until("people", async () => (await page.locator(".holder em").count()) > 10);
     assert.ok((await page.locator(".night-track .unworked").count()) > 0);
     assert.ok((await page.locator("path.shade9").count()) > 0);
-    await says(page.locator(".night-legend"), "darker is busier: utilisation held without work booked nothing known");
+    await says(page.locator(".night-legend"), "darker is busier: utilisation held without work booked no data");
     await until("each says what it does now", async () => (await words(rows(page).first().locator(".night-now"))).match(/^(○ free|[●◐] \d+ %)$/));
     await looksRight(page, "strip");
     const first = await names(page);
@@ -53,7 +53,7 @@ test("pointing at the strip says who and how much; dragging over it zooms", asyn
     const track = rows(page).first().locator(".night-track");
     const b = await standing(track);
     await page.mouse.move(b.x + b.width * 0.4, b.y + 8);
-    await says(page.locator(".night-said"), /^sim\d+:0: (\d+ %, [\w, ]+|nothing known) \w/);
+    await says(page.locator(".night-said"), /^sim\d+:0: (\d+ %, [\w, ]+|no data) \w/);
     await counts(page.locator(".night-over .cross"), 1);
     await page.mouse.down();
     await page.mouse.move(b.x + b.width * 0.65, b.y + 8, { steps: 4 });

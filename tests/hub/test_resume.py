@@ -153,7 +153,7 @@ class Resume(lib.Case):
         clock(30 * MINUTE)
         self.begin()
         nodes, told = self.shown(), self.events("down", "back", "new")
-        self.assertEqual((nodes["well"]["state"], nodes["well"]["reason"]), ("up", "not heard since the hub started, last news 20 m ago"))
+        self.assertEqual((nodes["well"]["state"], nodes["well"]["reason"]), ("up", "no data since the hub started, the last came 20 m ago"))
         self.assertEqual((nodes["well"]["devices"][0]["state"], nodes["well"]["devices"][0]["metrics"]["util"]), ("stale", 0.42))
         self.assertGreater(nodes["well"]["devices"][0]["age_ms"], 19 * MINUTE)
         self.assertEqual((nodes["dead"]["state"], nodes["dead"]["since"]), ("down", died))

@@ -182,8 +182,8 @@ static inline struct cluster *cluster_new(void)
     n = add_host(c, "ws3", "192.168.100.200", 1);
     n->state = NODE_DOWN;
     n->at_ms = n->since_ms = NOW - 250000;
-    SET(n->reason, "no news for 4 m");
-    set_state(&n->devices[0], DEV_STALE, "no news for 4 m");
+    SET(n->reason, "no data for 4 m");
+    set_state(&n->devices[0], DEV_STALE, "no data for 4 m");
     n->devices[0].at_ms = NOW - 251000;
     set_values(&n->devices[0], 66, 888, 24564, 55);
     sample_set(&n->now, M_load1, 300);
@@ -191,7 +191,7 @@ static inline struct cluster *cluster_new(void)
     n = add_host(c, "ws10", "", 0);
     n->state = NODE_DOWN;
     n->at_ms = 0;
-    SET(n->reason, "no news since the hub started");
+    SET(n->reason, "no data since the hub started");
     n = add_host(c, "zoo", "10.0.0.9", 0);
     SET(n->reason, "no device to read");
     n->collect = COLLECT_NONE;

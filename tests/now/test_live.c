@@ -436,7 +436,7 @@ static void a_silent_node_goes_down_and_comes_back(void **unused)
     live_tick(l, NOW + 60000);
     assert_int_equal(n->state, NODE_DOWN);
     assert_int_equal(n->since_ms, NOW); /* says since when */
-    assert_string_equal(n->reason, "no news for 1 m");
+    assert_string_equal(n->reason, "no data for 1 m");
     assert_int_equal(n->devices[0].state, DEV_STALE);
     assert_int_equal(t.n, 2);
     assert_int_equal(t.kind[1], EVENT_DOWN);
@@ -478,10 +478,10 @@ static void a_hub_that_was_away_shows_what_it_knew_and_gives_a_chance(void **unu
         int dev, told; /* told: what is, when it stays silent for two minutes */
     } cases[] = {{"away for seconds", 5000, 5000, NODE_UP, "", DEV_BUSY, EVENT_DOWN},
                  {"away for ten minutes", 600000, 600000, NODE_UP,
-                  "not heard since the hub started, last news 10 m ago", DEV_STALE, EVENT_DOWN},
-                 {"it was just silent", 630000, 600000, NODE_UP, "not heard since the hub started, last news 10 m ago",
-                  DEV_STALE, EVENT_DOWN},
-                 {"it was down before", 3600000, 600000, NODE_DOWN, "no news for 60 m", DEV_STALE, -1}};
+                  "no data since the hub started, the last came 10 m ago", DEV_STARTING, EVENT_DOWN},
+                 {"it was just silent", 630000, 600000, NODE_UP,
+                  "no data since the hub started, the last came 10 m ago", DEV_STARTING, EVENT_DOWN},
+                 {"it was down before", 3600000, 600000, NODE_DOWN, "no data for 60 m", DEV_STALE, -1}};
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -495,6 +495,7 @@ static void a_hub_that_was_away_shows_what_it_knew_and_gives_a_chance(void **unu
         set_device(&d, "GPU-a", 0);
         struct node_now *n = live_node(l, "k1", "dgx1", 0);
         live_facts(l, n, 7, &f, 0);
+        n->awaited = true; /* as the registry does */
         recall_util(l, n, 1000, news - 5000, NOW);
         recall_util(l, n, 9000, news, NOW);
         recall_util(l, n, 2000, news - 2000, NOW); /* L1 */
@@ -533,7 +534,7 @@ static void a_node_read_back_is_waited_for(void **unused)
     live_tick(l, NOW);
     assert_int_equal(t.n, 0); /* not new */
     assert_int_equal(n->state, NODE_DOWN);
-    assert_string_equal(n->reason, "no news since the hub started");
+    assert_string_equal(n->reason, "no data since the hub started");
     assert_int_equal(n->since_ms, NOW);
     live_tick(l, NOW + 60000);
     assert_int_equal(t.n, 1);
@@ -655,7 +656,7 @@ static void a_new_run_takes_the_node_until_its_elder_speaks_again(void **unused)
     live_batch(l, n, &b, 0, NOW);                          /* or says that it ends */
     assert_false(live_run_conflict(l, n, 2, NOW + 3000));
     live_tick(l, NOW + 122000);
-    assert_string_equal(n->reason, "agent stopped, no news for 2 m");
+    assert_string_equal(n->reason, "agent stopped, no data for 2 m");
     live_free(l);
 }
 

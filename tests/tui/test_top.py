@@ -62,7 +62,7 @@ class Top(lib.Case):
         t.wait(r"^>dgx1 +[●◐○]{8} +H200")
         t.wait(r"^\d+ of 48 free: ")
         t.wait(r"dgx5 +✕ hung, driver does not answer")
-        t.wait(r"dgx6 +◌ down, no news")
+        t.wait(r"dgx6 +◌ offline, no data")
         t.wait(r"dgx1:7 .*ana")  # the chosen node's devices below
         t.wait(r"o overview d devices p processes u people h history e events a alerts +/ \? q$")
         t.keys("d")

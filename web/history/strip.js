@@ -125,18 +125,18 @@ function Track({ s, r, above }) {
     </div>`;
 }
 
-/** Its state at this moment: a mark, and how busy it is or what it is. @param {{ d?: Device, n?: Node, r: StripRow }} props */
-function Present({ d, n, r }) {
+/** Its state at this moment: a mark, and how busy it is or what it is. @param {{ d?: Device, r: StripRow }} props */
+function Present({ d, r }) {
     const state = d?.state ?? r.state;
     const use = d && isFresh(d) && state !== "free" ? d.metrics.util : undefined;
-    return html`<span class="night-now ${state}"><span class="mark">${stateOf.get(state)?.mark}</span> ${use !== undefined ? percent(use) : state === "stale" && n?.state === "down" ? say.down : stateName(state)}</span>`;
+    return html`<span class="night-now ${state}"><span class="mark">${stateOf.get(state)?.mark}</span> ${use !== undefined ? percent(use) : stateName(state)}</span>`;
 }
 
 const Row = keyed(
     (/** @type {{ s: StripData, r: StripRow, above?: StripRow, next: boolean, d?: Device, n?: Node, ends: boolean }} */ { s, r, above, next, d, n, ends }) => html`<div class="night-row ${next ? "next-node" : ""}" data-row=${r.device}>
         <a class="night-name" href="/gpu/${encodeURIComponent(r.device)}" title="${r.name} ${r.model ?? ""}">${r.name}</a>
         <${Track} s=${s} r=${r} above=${above} />
-        ${ends && html`<${Present} d=${d} n=${n} r=${r} />`}
+        ${ends && html`<${Present} d=${d} r=${r} />`}
     </div>`,
     ({ s, r, next, d, n, ends }) => `${next} ${s.now} ${s.from} ${r.device} ${ends} ${n?.state} ${d?.state} ${d?.metrics.util}`,
 );

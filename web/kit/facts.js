@@ -15,7 +15,7 @@ for (const s of facts.states) s.meaning = say.meanings[s.word] ?? s.meaning;
 
 export const states = facts.states;
 
-/** As screens write it; filters and URLs have the word itself. @param {string} word */
+/** What every screen calls the state of a GPU, of a node, or an event of this word (state_shown of src/model/state.c); filters and URLs have the word itself. @param {string} word */
 export const stateName = (word) => say.states[word] ?? word;
 
 /** @type {Map<string, typeof states[number]>} */

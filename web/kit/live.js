@@ -95,7 +95,10 @@ export const natural = new Intl.Collator(undefined, { numeric: true });
 /** Ages are as of base; keep moments instead, which do not age. @param {Node} n @param {number} base */
 function settle(n, base) {
     if (n.age_ms !== undefined) n.heard = base - n.age_ms;
-    for (const d of n.devices) if (d.age_ms !== undefined) d.heard = base - d.age_ms;
+    for (const d of n.devices) {
+        if (d.age_ms !== undefined) d.heard = base - d.age_ms;
+        if (d.starting) d.state = "starting";
+    }
     return n;
 }
 

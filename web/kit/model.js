@@ -89,9 +89,9 @@ export function fullness(d) {
     return used === undefined || !total ? undefined : Math.min(1, used / total);
 }
 
-/** What it last said is what it is: not so of a stale, hung or lost one. @param {{ state: string }} d */
+/** Its last values are current: not so of one that starts, is offline, hung or lost. @param {{ state: string }} d */
 export function isFresh(d) {
-    return d.state !== "stale" && d.state !== "hung" && d.state !== "lost";
+    return d.state !== "starting" && d.state !== "stale" && d.state !== "hung" && d.state !== "lost";
 }
 
 /** What screens call it; its real name is what links and filters use. @param {Node} n */
@@ -129,7 +129,7 @@ export function tally(nodes, now) {
     const by = {};
     /** @type {{ node: Node, free: number }[]} */
     const where = [];
-    let [devices, broken, idle, idleCost, told, worked, power] = [0, 0, 0, 0, 0, 0, 0];
+    let [devices, idle, idleCost, told, worked, power] = [0, 0, 0, 0, 0, 0];
     for (const n of nodes) {
         let free = 0;
         for (const d of n.devices) if (isFresh(d)) power += d.metrics.power ?? 0; /* of MIG instances only the GPU tells it */
@@ -137,7 +137,6 @@ export function tally(nodes, now) {
             devices++;
             by[d.state] = (by[d.state] ?? 0) + 1;
             if (d.state === "free") free++;
-            if (!isFresh(d)) broken++;
             if (d.state === "busy" && d.metrics.util !== undefined) {
                 told++;
                 worked += d.metrics.util;
@@ -149,5 +148,5 @@ export function tally(nodes, now) {
         if (free) where.push({ node: n, free });
     }
     where.sort((a, b) => b.free - a.free);
-    return { devices, by, where, broken, idle, idleCost, work: told ? worked / told : undefined, power };
+    return { devices, by, where, idle, idleCost, work: told ? worked / told : undefined, power };
 }

@@ -1,6 +1,6 @@
 /* What the hub sends (docs/api-state.md, /api/v1/metrics), and what the store adds to it. Times are hub's UTC ms. */
 
-export type State = "free" | "held" | "busy" | "unknown" | "stale" | "hung" | "lost";
+export type State = "free" | "held" | "busy" | "unknown" | "starting" | "stale" | "hung" | "lost";
 
 export interface Process {
     pid: number;
@@ -34,7 +34,9 @@ export interface Device {
     short?: string;
     /** Of an hour, in the state's currency. */
     price?: number;
+    /** "starting" is "stale" on the wire, with the next. */
     state: State;
+    starting?: boolean;
     reason: string;
     since?: number;
     idle_since?: number;

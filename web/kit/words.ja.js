@@ -43,9 +43,11 @@ export const say = {
         uptime: "連続稼働", disk_avail: "ディスク残量",
     },
     meanings: {
-        free: "誰も使わず、予約もない", busy: "稼働している", held: "占有されているが稼働していない", stale: "しばらく報告がない", hung: "ドライバーが応答しない", lost: "以前はあったが見えない", unknown: "使用率もメモリも報告しない",
+        free: "誰も使わず、予約もない", busy: "稼働している", held: "占有されているが稼働していない", starting: "エージェントまたはハブの起動後、まだデータがない", stale: "データなし", hung: "ドライバーが応答しない", lost: "以前はあったが見えない", unknown: "使用率もメモリも報告しない",
     },
-    states: { broken: "異常", free: "空き", busy: "稼働中", held: "占有中", stale: "報告なし", hung: "無応答", lost: "消失", unknown: "不明" },
+    states: {
+        free: "空き", busy: "稼働中", held: "占有中", unknown: "不明", starting: "起動中", stale: "オフライン", down: "オフライン", hung: "無応答", lost: "消失", paused: "一時停止", maintenance: "メンテナンス中",
+    },
     unit: (n, i) => `${n}${["日", "時間", "分", "秒"][i]}`,
     comma: "、",
     gap: "",

@@ -3,7 +3,7 @@ import { stateName, stateOf } from "../kit/facts.js";
 import { COMMA, number, percent, power } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { live } from "../kit/live.js";
-import { isFresh, nodeName } from "../kit/model.js";
+import { nodeName } from "../kit/model.js";
 import { href, place } from "../kit/router.js";
 import { say } from "./words.en.js";
 
@@ -32,26 +32,22 @@ export function Answer({ nodes, sum: { devices, by, where } }) {
     </h1>`;
 }
 
-/** A state's count is a link that filters by it. @param {{ word: string, of?: string, n: number, title?: string, children?: any }} props */
-function Count({ word, of = word, n, title, children }) {
+/** A state's count is a link that filters by it. @param {{ word: string, n: number, children?: any }} props */
+function Count({ word, n, children }) {
     if (!n) return null;
-    const { mark, meaning } = stateOf.get(of) ?? {};
-    return html`<li><a class="count ${of}" href=${filtered(word)} title=${title ?? meaning} aria-current=${chosen() === word}><span class="mark">${mark}</span> ${say.many(n, stateName(word))}</a>${children}</li>`;
+    const { mark, meaning } = stateOf.get(word) ?? {};
+    return html`<li><a class="count ${word}" href=${filtered(word)} title=${meaning} aria-current=${chosen() === word}><span class="mark">${mark}</span> ${say.many(n, stateName(word))}</a>${children}</li>`;
 }
 
 /** bars: cells have them, and what they mean is said. @param {{ nodes: Node[], sum: Tally, bars: boolean }} props */
-export function Counts({ nodes, bars, sum: { by, broken, work, idle, idleCost, power: watts } }) {
-    const kinds = [...stateOf.keys()].filter((word) => by[word] && !isFresh({ state: word }));
+export function Counts({ nodes, bars, sum: { by, work, idle, idleCost, power: watts } }) {
     return html`<ul class="counts" aria-label=${say.byState}>
         <${Count} word="busy" n=${by.busy ?? 0}>${work !== undefined && html`${COMMA}<span title=${say.atWorkMeans}>${say.atWork(percent(work))}</span>`}<//>
         <${Count} word="held" n=${by.held ?? 0}>
             ${idle > 0 && html`${COMMA}<a href=${filtered("held idle>2h")} title=${say.idleMeans}>${say.idleLong(idle)}</a>`}
             ${idleCost > 0 && html`${COMMA}<span title=${say.costMeans}>${number(idleCost, 2)} ${live.currency}</span>`}
         <//>
-        <${Count} word="unknown" n=${by.unknown ?? 0} />
-        <${Count} word="broken" of=${kinds.length === 1 ? kinds[0] : "hung"} n=${broken} title=${say.brokenMeans}>
-            ${kinds.map((word, i) => html`${i ? COMMA : ": "}<a class=${word} href=${filtered(word)} title=${stateOf.get(word)?.meaning}>${kinds.length > 1 ? say.many(by[word], stateName(word)) : stateName(word)}</a>`)}
-        <//>
+        ${["unknown", "starting", "stale", "hung", "lost"].map((word) => html`<${Count} word=${word} n=${by[word] ?? 0} />`)}
         ${watts > 0 && html`<li title=${say.powerMeans}>${power(watts)}</li>`}
         <li class="dim">${say.nodes(nodes.length)}</li>
         ${bars && html`<li class="dim legend" aria-hidden="true"><span class="bar work" /> ${say.use} <span class="bar memory" /> ${say.memory}</li>`}

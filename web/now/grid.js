@@ -50,7 +50,7 @@ function palette(el) {
     const p = {
         ink: of("var(--dim)"),
         ground: of("var(--bg)"),
-        states: Object.fromEntries(states.map(({ word }) => [word, of(`var(--${word === "unknown" ? "stale" : word})`)])),
+        states: Object.fromEntries(states.map(({ word }) => [word, of(`var(--${word === "unknown" || word === "starting" ? "stale" : word})`)])),
         levels: Array.from({ length: LEVELS + 1 }, (_, i) => of(`color-mix(in srgb, var(--busy) ${8 + Math.round((92 * i) / LEVELS)}%, var(--bg))`)),
     };
     probe.remove();
@@ -69,7 +69,7 @@ function paint(c, p, x, y, size, state, level) {
     }
     c.strokeStyle = c.fillStyle = state === "busy" ? p.levels[Math.max(level, FAINT)] : p.states[state] ?? p.ink; /* brightness is most of what a busy one tells */
     c.lineWidth = line;
-    c.setLineDash(state === "stale" || state === "unknown" ? [2, 2] : []);
+    c.setLineDash(state === "stale" || state === "starting" || state === "unknown" ? [2, 2] : []);
     c.strokeRect(x + line / 2, y + line / 2, s - line, s - line);
     c.setLineDash([]);
     c.beginPath();

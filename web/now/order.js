@@ -1,6 +1,6 @@
 /* order.js: the order in which nodes stand, and the headings they stand under. */
 import { natural } from "../kit/live.js";
-import { devicesOf, fullness, modelOf } from "../kit/model.js";
+import { devicesOf, fullness, isFresh, modelOf } from "../kit/model.js";
 import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Node} Node */
@@ -55,7 +55,7 @@ const weights = {
     free: (n) => sum(n, (d) => Number(d.state === "free")),
     use: (n) => sum(n, (d) => d.metrics.util ?? 0) / Math.max(1, devicesOf(n).length),
     memory: (n) => sum(n, (d) => (d.metrics.mem_total ?? 0) * (1 - (fullness(d) ?? 1))),
-    trouble: (n) => Number(n.state !== "up") * 1000 + sum(n, (d) => Number(d.state === "hung" || d.state === "lost" || d.state === "stale")),
+    trouble: (n) => Number(n.state !== "up") * 1000 + sum(n, (d) => Number(!isFresh(d) && d.state !== "starting")),
 };
 
 /** nodes come by name; where they weigh the same they stay so. @param {Node[]} nodes @param {string} sort @param {string} group @returns {Group[]} */

@@ -13,6 +13,7 @@ function stateSentence(d, now) {
         const text = d.since ? say.stateFor(stateName(d.state), span(now - d.since)) : stateName(d.state);
         return d.reason && d.reason !== "nobody on it" ? `${text}: ${d.reason}` : text;
     }
+    if (d.state === "starting" && d.reason === "starting") return stateName(d.state);
     if (d.state !== "held" && d.state !== "busy") return d.reason ? `${stateName(d.state)}: ${d.reason}` : stateName(d.state);
     const users = usersOf(d);
     const start = Math.min(...users.map((u) => u.start));
@@ -25,7 +26,7 @@ function stateSentence(d, now) {
     return users.some(isGone) ? `${text}: ${GONE_WORDS}` : text;
 }
 
-/** "held by lee for 3 h 20 m, idle for 2 h 55 m"; "stale: no news for 40 s"; and whether it needs service. @param {Device} d @param {number} now */
+/** "held by lee for 3 h 20 m, idle for 2 h 55 m"; "offline: no data for 40 s"; and whether it needs service. @param {Device} d @param {number} now */
 export function deviceSentence(d, now) {
     return stateSentence(d, now) + (d.service ? `; ${say.needsService(d.service)}` : "");
 }
@@ -33,7 +34,7 @@ export function deviceSentence(d, now) {
 /** What is not as it should be with a node; empty when all is. @param {Node} n */
 export function nodeTrouble(n) {
     const parts = [];
-    if (n.state !== "up") parts.push(say.nodeStates[n.state] ?? n.state);
+    if (n.state !== "up") parts.push(stateName(n.state));
     if (n.reason && n.reason !== "in maintenance") parts.push(n.reason);
     if (n.clock_off_ms) parts.push(say.clockOff(span(Math.abs(n.clock_off_ms))));
     if (!n.devices.length && !n.reason) parts.push(say.noGpus);

@@ -18,8 +18,7 @@ export const say = {
     idleLong: (n) => `${n} idle for 2 h`,
     idleMeans: "held without work for two hours or longer",
     costMeans: "what these cost since they last worked",
-    brokenMeans: "stale, hung or lost",
-    powerMeans: "what all GPUs that are heard of take",
+    powerMeans: "total power of all GPUs with current values",
     nodes: (n) => count(n, "node"),
     use: "use",
     memory: "memory",
@@ -105,7 +104,6 @@ export const say = {
     stateBy: (state, who, span) => `${state} by ${who}${span && ` for ${span}`}`,
     needsService: (why) => `needs service: ${why}`,
     andIdle: (span) => `, idle for ${span}`,
-    nodeStates: /** @type {Record<string, string>} */ ({}),
     clockOff: (span) => `clock off by ${span}`,
     nodeLabel: (name, n, free) => `${name}, ${count(n, "GPU")}, ${free} free`,
 };

@@ -17,7 +17,6 @@ export const say = {
     idleLong: (n) => `2時間以上アイドル ${n}`,
     idleMeans: "2 時間以上、稼働せずに占有されている GPU",
     costMeans: "最後に稼働してからの費用",
-    brokenMeans: "報告なし、無応答、消失",
     powerMeans: "報告のある全 GPU の消費電力",
     nodes: (n) => `${n} ノード`,
     use: "使用率",
@@ -104,7 +103,6 @@ export const say = {
     stateBy: (state, who, span) => `${who} が${state}${span && `(${span})`}`,
     needsService: (why) => `要保守: ${why}`,
     andIdle: (span) => `、アイドル ${span}`,
-    nodeStates: { down: "停止", hung: "無応答", paused: "一時停止", maintenance: "メンテナンス中" },
     clockOff: (span) => `時計のずれ ${span}`,
     nodeLabel: (name, n, free) => `${name}、${n} GPU、空き ${free}`,
 };

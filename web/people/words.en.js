@@ -55,7 +55,7 @@ export const say = {
     where: "where",
     nobodyNow: "Nobody holds a GPU just now",
     whichFree: "Which are free",
-    heldWhenLast: (n) => `held ${count(n, "GPU")} when last heard of`,
+    heldWhenLast: (n) => `held ${count(n, "GPU")} at the last report`,
     andMore: (names, n) => `${names} and ${n} more nodes`,
     holdsNone: "holds no GPU now",
     holds: (n, on, idle, span, rest) => `holds ${count(n, "GPU")} on ${on}${idle ? `, ${idle === n ? "all" : idle} without work` : ""}${span && `, for ${span}`}${rest && `, and ${rest}`}`,
