@@ -20,29 +20,15 @@
 
 /* ---- nodes ---- */
 
-/*
- * The hub itself was away: a node it has not heard of since then may be well. Agents try again within a minute, and
- * nothing that fired before is taken for over in that time (alert_state.h).
- */
-static bool too_early(const struct scene *s, const struct node_now *n)
+/* After a start of the hub the state waits until the node had time to report (judge.c). */
+static bool is_down(UNUSED const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
-    int64_t grace_ms = s->live ? MIN(2 * live_rule(s->live)->down_after_ms, ALERT_STATES_SETTLE_MS) : 0;
-
-    return n->at_ms < s->started_ms && s->now_ms - s->started_ms < grace_ms;
-}
-
-static bool is_down(const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
-{
-    return n->state == NODE_DOWN && !n->maintenance && !too_early(k->s, n);
+    return n->state == NODE_DOWN && !n->maintenance;
 }
 
 static void tell_down(const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
-    int64_t since = n->at_ms ? n->at_ms : n->since_ms;
-    char span[24];
-
-    rule_found_at(k, n, NULL, since, "%s has not been heard of for %s", node_shown(n),
-                  clock_span(k->s->now_ms - since, span));
+    rule_found_at(k, n, NULL, n->at_ms ? n->at_ms : n->since_ms, "%s is offline", node_shown(n));
 }
 
 static bool is_hung(UNUSED const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
@@ -52,10 +38,7 @@ static bool is_hung(UNUSED const struct rule_look *k, const struct node_now *n, 
 
 static void tell_hung(const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
-    char span[24];
-
-    rule_found_at(k, n, NULL, n->since_ms, "the driver of %s has not answered for %s", node_shown(n),
-                  clock_span(k->s->now_ms - n->since_ms, span));
+    rule_found_at(k, n, NULL, n->since_ms, "the driver of %s does not answer", node_shown(n));
 }
 
 static bool is_off(UNUSED const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
@@ -252,10 +235,10 @@ static bool is_idle(UNUSED const struct rule_look *k, UNUSED const struct node_n
 static void tell_idle(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
 {
     int64_t since = idle_since(live_rule(k->s->live), d, k->s->now_ms);
-    char who[160], idle[24];
+    char who[160];
 
-    rule_found_at(k, n, d, since, "%s:%d is held by %s and idle for %s", node_shown(n), (int)d->fact.index,
-                  holders(d, who).len ? who : "somebody", clock_span(k->s->now_ms - since, idle));
+    rule_found_at(k, n, d, since, "%s:%d is held by %s and idle", node_shown(n), (int)d->fact.index,
+                  holders(d, who).len ? who : "somebody");
 }
 
 /* ---- what happened ---- */
@@ -450,13 +433,13 @@ static void look_hub(const struct rule_look *k)
 #define OF_GPU(what)  .of = ALERT_OF_GPU, .is = is_##what, .tell = tell_##what
 
 const struct alert_rule alert_builtin[] = {
-    RULE("node-down", CRITICAL, 0, 30 * SEC, "a node has not been heard of",
+    RULE("node-down", CRITICAL, 0, 30 * SEC, "a node is offline",
          "is it on, and its network up? On it: systemctl status muster-agent", OF_NODE(down)),
-    RULE("node-new", INFO, 0, 0, "a node is heard of for the first time",
+    RULE("node-new", INFO, 0, 0, "a node reports for the first time",
          "nobody knows it? Look at its token: muster token list", .notice = true, .look = look_happened,
          .limit = EVENT_NEW),
-    RULE("node-back", INFO, 0, 0, "a node that was down is back; the end of node-down says so, too", "", .notice = true,
-         .off = true, /* one return would be told twice */
+    RULE("node-back", INFO, 0, 0, "a node that was offline is back; the end of node-down says so, too", "",
+         .notice = true, .off = true, /* one return would be told twice */
          .look = look_happened, .limit = EVENT_BACK),
     RULE("node-up", INFO, 0, 0, "the agent of a node started: the node, or the agent alone", "", .notice = true,
          .off = true, /* every update of the agent does it */

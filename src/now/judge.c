@@ -120,7 +120,7 @@ static bool out_of_sight(const struct state_rule *rule, const struct node_now *n
     if (d->fact.lost)
         return settle(v, DEV_LOST, WHY_LOST);
     if (!n->at_ms)
-        return settle(v, DEV_STALE, WHY_NEVER_HEARD);
+        return n->state == NODE_UP ? settle(v, DEV_STARTING, WHY_STARTING) : settle(v, DEV_STALE, WHY_NEVER_HEARD);
     if (n->state == NODE_UP && n->awaited && age(now_ms, n->at_ms) >= stale_ms)
         return settle_since(v, DEV_STARTING, WHY_AWAITED, now_ms, n->at_ms);
     if (age(now_ms, n->at_ms) >= down_ms)
@@ -242,11 +242,14 @@ struct verdict judge_node(const struct state_rule *rule, const struct node_now *
     int64_t down_ms = judge_down_ms(rule, n);
     bool silent = age(now_ms, n->at_ms) >= down_ms, hung = age(now_ms, n->collect_since_ms) >= rule->hung_after_ms;
 
-    if (!n->at_ms) {
-        settle(&v, NODE_DOWN, WHY_NEVER_HEARD);
-    } else if (silent && now_ms < chance_ms && !stopped) {
+    if (silent && now_ms < chance_ms && !stopped) {
         v.until_ms = chance_ms;
-        settle_since(&v, NODE_UP, WHY_AWAITED, now_ms, n->at_ms);
+        if (n->at_ms)
+            settle_since(&v, NODE_UP, WHY_AWAITED, now_ms, n->at_ms);
+        else
+            settle(&v, NODE_UP, WHY_STARTING);
+    } else if (!n->at_ms) {
+        settle(&v, NODE_DOWN, WHY_NEVER_HEARD);
     } else if (silent) {
         settle_since(&v, NODE_DOWN, stopped ? WHY_STOPPED : WHY_NO_NEWS, now_ms, n->at_ms);
     } else {

@@ -80,7 +80,7 @@ test("the worst first, where it is and what to do; what is over is shown on requ
     await nodes.stop("SIGKILL"); /* both are down: worse than anything */
     await until("both are down", async () => (await words(page.locator("h1"))) === "2 critical, 2 warnings, 2 info");
     const down = rows(page, "What is wrong").first();
-    await says(down, /^‼\uFE0E? critical \S+ for .*has not been heard of/);
+    await says(down, /^‼\uFE0E? critical \S+ for .* is offline/);
     await says(tab(page), "Alerts 6");
 
     /* nothing is over before an hour: one that is is put into its answer */

@@ -33,7 +33,7 @@ class Alerts(alerting.Watched):
         was = self.firing()
         status, out, _ = self.cli()
         self.assertEqual(status, 1)
-        self.assertRegex(out, r"critical +node-down +a2 .*a2 has not been heard of")
+        self.assertRegex(out, r"critical +node-down +a2 .*a2 is offline")
         self.assertRegex(out, r"info +busy-kim +a1:0 .*a1:0 is kim's")
         self.hub.kill9()
         self.begin()

@@ -541,6 +541,16 @@ static void a_node_read_back_is_waited_for(void **unused)
     assert_int_equal(t.kind[0], EVENT_DOWN);
     live_free(l);
     t.n = 0;
+    l = live_new(NULL, note_event, &t); /* after a start it has time to report, though it never did */
+    n = live_node(l, "k1", "dgx1", 0);
+    live_resume(l, NOW - 1000, NOW);
+    live_tick(l, NOW);
+    assert_int_equal(n->state, NODE_UP);
+    assert_string_equal(n->reason, "starting");
+    live_tick(l, NOW + 120000);
+    assert_int_equal(n->state, NODE_DOWN);
+    live_free(l);
+    t.n = 0;
     l = live_new(NULL, note_event, &t); /* one that comes in time is not told of */
     n = live_node(l, "k1", "dgx1", 0);
     n->at_ms = NOW - 600000; /* the hub was away for ten minutes */

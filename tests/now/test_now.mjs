@@ -118,11 +118,14 @@ test("the last day is always in sight: an axis, where alerts began, and what a m
     const page = await open(t, url);
     const hour = 3600000;
     const alert = (id, severity, ago) => ({ id, rule: "driver-hung", severity, state: "resolved", place: "dgx5", text: "it hung", since: Date.now() - ago * hour });
-    await page.route("**/api/v1/alerts?all", (r) => r.fulfill({ json: { at: Date.now(), firing: 0, rows: [alert(1, "critical", 12), alert(2, "warning", 2), alert(3, "critical", 50), alert(4, "warning", 2.4)], silences: [], channels: [] } }));
+    const notice = { ...alert(5, "info", 6), notice: true };
+    const rows = [alert(1, "critical", 12), alert(2, "warning", 2), alert(3, "critical", 50), alert(4, "warning", 2.4), notice];
+    await page.route(/\/api\/v1\/alerts(\?all)?$/, (r) => r.fulfill({ json: { at: Date.now(), firing: 2, rows, silences: [], channels: [] } }));
     await page.goto(url);
     await page.waitForSelector(".use-strip path");
-    await counts(page.locator(".began"), 3); /* the third is older than a day */
-    await says(page.locator(".moment"), "now back to now ▲ 3 alerts");
+    await counts(page.locator(".began"), 3); /* the third is older than a day, the last is a notice */
+    await says(page.locator(".moment"), "now back to now ▲ 2 alerts");
+    await says(page.getByRole("navigation").locator(".badge"), "2"); /* the same number */
     assert.ok((await page.locator(".time-axis span").count()) >= 7);
     const box = await page.locator(".plot-time").boundingBox();
     assert.ok(box.y + box.height < 800, "within the window");

@@ -92,7 +92,7 @@ class Top(lib.Case):
         t.wait(r"dgx\d|nothing happened yet")
         t.keys("a")
         t.wait(r"^ SEVERITY +WHERE +FOR WHAT")
-        t.wait(r"^[> ]!! critical dgx5 .* the driver of dgx5 has not answered")
+        t.wait(r"^[> ]!! critical dgx5 .* the driver of dgx5 does not answer")
         t.keys("o")
         t.wait(r"^>dgx1")
         t.keys("q")

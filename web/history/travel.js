@@ -1,6 +1,7 @@
 /* travel.js: how busy the cluster was over the last day, week or month, and which alerts began; the strip is a slider that shows the whole cluster as it
  * was at any moment, and plays it. The moment stands in the URL. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { useAlerts } from "../alert/alerts.js";
 import { ask } from "../kit/api.js";
 import { exactTime, moment, percent } from "../kit/format.js";
 import { html } from "../kit/html.js";
@@ -54,7 +55,7 @@ function usePast(length, to) {
         const stop = new AbortController();
         const q = new URLSearchParams({ metric: "util", group: "all", from: `${to - length}`, to: `${to}`, points: `${POINTS}` });
         Promise.all([ask(`/api/v1/history?${q}`, { signal: stop.signal }), ask("/api/v1/alerts?all", { signal: stop.signal })]).then(
-            ([h, { rows }]) => setPast({ from: h.from, step: h.step, v: h.series[0]?.v ?? [], alerts: rows.filter((/** @type {Alert} */ a) => a.state !== "pending" && a.since < to) }),
+            ([h, { rows }]) => setPast({ from: h.from, step: h.step, v: h.series[0]?.v ?? [], alerts: rows.filter((/** @type {Alert} */ a) => !a.notice && a.since < to) }),
             () => {}, /* without it the slider works all the same */
         );
         return () => stop.abort();
@@ -109,6 +110,8 @@ export function Travel() {
 
     const left = (/** @type {number} */ t) => ({ left: `${(100 * (t - from)) / length}%` });
     const alerts = past?.alerts.filter((a) => a.since >= from) ?? [];
+    const { firing: firingNow } = useAlerts(true);
+    const firing = at >= to ? firingNow : (past?.alerts.filter((a) => a.since <= at && (a.resolved ?? Infinity) > at).length ?? 0);
     const places = Math.round(width / MARK_PX);
     const place = (/** @type {Alert} */ a) => Math.round((places * (a.since - from)) / length);
     const marks = new Map(alerts.map((a) => [place(a), a])); /* many begin at about the same time: one mark */
@@ -145,7 +148,7 @@ export function Travel() {
                 setPlaying(false);
                 travel(undefined);
             }}>${say.backToNow}</button>
-            ${status === "past" && problem ? html`<span class="error" role="alert">${problem.detail}</span>` : html`<a class="dim" href="/alerts?all=yes">▲ ${say.alerts(alerts.length)}</a>`}
+            ${status === "past" && problem ? html`<span class="error" role="alert">${problem.detail}</span>` : html`<a class="dim" href="/alerts?all=yes">▲ ${say.alerts(firing)}</a>`}
         </div>
     </section>`;
 }
