@@ -164,6 +164,15 @@ const char *clock_mail(int64_t wall_ms, const char *utc, char out[40])
 }
 
 /* The two largest units, the second only when it is not zero. */
+const char *clock_hours(int64_t ms, char out[24])
+{
+    if (ms >= HOUR_MS || ms <= 0)
+        snprintf(out, 24, ms > 0 ? "%.1f h" : "0 h", (double)ms / (double)HOUR_MS);
+    else
+        snprintf(out, 24, ms >= MINUTE_MS ? "%d m" : "< 1 m", (int)(ms / MINUTE_MS));
+    return out;
+}
+
 const char *clock_span(int64_t ms, char out[24])
 {
     static const struct {

@@ -23,6 +23,8 @@ void clock_set_for_test(
 const char *clock_iso(int64_t wall_ms, char out[32]);
 /* "2 h 10 m", "45 s", "3 d 4 h" into out[24]: for people. */
 const char *clock_span(int64_t ms, char out[24]);
+/* An amount of time in hours, as sums of GPU time have it: "12.4 h"; below an hour "34 m". */
+const char *clock_hours(int64_t ms, char out[24]);
 /* RFC 3339 text, or seconds since the epoch with decimals, or milliseconds (a number of 10^11 and more). 0 or -EINVAL.
  */
 int clock_parse(const char *s, size_t n, int64_t *ret);

@@ -20,7 +20,7 @@ static void unit_of(struct scale *s, const char *unit, double most)
         const char *shown;
     } units[] = {{"ratio", 0, 0.01, "%"},       {"seconds", 7200, 3600, "h"},  {"seconds", 120, 60, "min"},
                  {"seconds", 0, 1, "s"},        {"watts", 10000, 1000, "kW"},  {"watts", 0, 1, "W"},
-                 {"joules", 36e4, 36e5, "kWh"}, {"joules", 0, 1, "J"},         {"celsius", 0, 1, "°C"},
+                 {"joules", 36e5, 36e5, "kWh"}, {"joules", 0, 3600, "Wh"},     {"celsius", 0, 1, "°C"},
                  {"hertz", 1e9, 1e9, "GHz"},    {"hertz", 1e6, 1e6, "MHz"},    {"hertz", 1e3, 1e3, "kHz"},
                  {"hertz", 0, 1, "Hz"},         {"teraflops", 0, 1, "TFLOP/s"}};
     size_t i = 0;

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "format/render.h"
 #include "format/words.h"
+#include "model/metric.h"
 
 #define LABEL    10 /* columns left of the axis */
 #define LEAST    20
@@ -30,10 +31,11 @@ void render_amount(struct buf *out, const char *unit, double v)
         for (; fabs(v) >= 1000 && i + 1 < ARRAY_LEN(metric); i++)
             v /= 1000;
         buf_addf(out, "%.4g %s", v, metric[i]);
+    } else if (strcmp(unit, "joules") == 0) {
+        energy_human(out, v);
     } else {
         const char *mark = strcmp(unit, "watts") == 0        ? " W"
                            : strcmp(unit, "celsius") == 0    ? " °C"
-                           : strcmp(unit, "joules") == 0     ? " J"
                            : strcmp(unit, "seconds") == 0    ? " s"
                            : strcmp(unit, "per_second") == 0 ? " /s"
                            : strcmp(unit, "%") == 0          ? " %"

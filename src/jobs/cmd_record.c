@@ -254,8 +254,9 @@ static void tell_device(struct buf *out, const struct seen *s)
         buf_addc(out, '\n');
     }
     if (energy_sum(&s->energy) > 0) {
-        double wh = energy_sum(&s->energy) / 3600;
-        buf_addf(out, "  %-10s %.3g %s\n", "energy", wh < 1000 ? wh : wh / 1000, wh < 1000 ? "Wh" : "kWh");
+        buf_addf(out, "  %-10s ", "energy");
+        energy_human(out, energy_sum(&s->energy));
+        buf_addc(out, '\n');
     }
 }
 

@@ -57,7 +57,7 @@ const struct opt_cmd compare_help = {
 
 /* ---- numbers ---- */
 
-enum amount { AS_SHARE, AS_BYTES, AS_WATTS, AS_DEGREES, AS_CORES, AS_TFLOPS, AS_KWH, AS_MONEY, AS_SPAN };
+enum amount { AS_SHARE, AS_BYTES, AS_WATTS, AS_DEGREES, AS_CORES, AS_TFLOPS, AS_ENERGY, AS_MONEY, AS_SPAN };
 static const struct {
     const char *key, *label;
     enum amount as;
@@ -79,7 +79,7 @@ static const struct {
              {"power", "power, a GPU", AS_WATTS},
              {"power_peak", "highest power", AS_WATTS},
              {"temperature_peak", "highest temperature", AS_DEGREES},
-             {"energy", "energy", AS_KWH},
+             {"energy", "energy", AS_ENERGY},
              {"cost", "cost", AS_MONEY}};
 
 /* NAN: not measured. */
@@ -106,8 +106,8 @@ static void put_amount(struct buf *out, enum amount as, double v, const char *cu
         buf_addf(out, "%.1f", v);
     else if (as == AS_TFLOPS)
         buf_addf(out, "%.0f", v);
-    else if (as == AS_KWH)
-        buf_addf(out, "%.2f kWh", v / 3.6e6);
+    else if (as == AS_ENERGY)
+        energy_human(out, v);
     else if (as == AS_MONEY)
         buf_addf(out, "%.2f %s", v, currency);
     else
@@ -262,7 +262,7 @@ static void fill_gpu(struct cell *c, json_t *row, const struct listing_at *at)
         enum amount as;
     } cells[] = {{C_ACTIVE, "active", AS_SHARE}, {C_PEAK, "tensor_peak", AS_SHARE}, {C_WORK, "work", AS_SHARE},
                  {C_FLOPS, "flops", AS_TFLOPS},  {C_UTIL, "util", AS_SHARE},        {C_MEMORY, "memory_peak", AS_BYTES},
-                 {C_CPU, "host_cpu", AS_CORES},  {C_POWER, "power", AS_WATTS},      {C_ENERGY, "energy", AS_KWH}};
+                 {C_CPU, "host_cpu", AS_CORES},  {C_POWER, "power", AS_WATTS},      {C_ENERGY, "energy", AS_ENERGY}};
     char name[160];
     (void)at;
     if (json_is_integer(json_object_get(row, "gpu")))

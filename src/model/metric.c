@@ -64,6 +64,14 @@ static int add_bytes(struct buf *out, double v, const char *tail)
     return buf_addf(out, i && fabs(v) < 100 ? "%.1f %s%s" : "%.0f %s%s", v, suffix[i], tail);
 }
 
+int energy_human(struct buf *out, double joules)
+{
+    double wh = joules / 3600;
+    if (wh >= 999.5)
+        return buf_addf(out, wh >= 99950 ? "%.0f kWh" : "%.1f kWh", wh / 1000);
+    return buf_addf(out, wh >= 10 ? "%.0f Wh" : wh >= 0.01 ? "%.2g Wh" : "0 Wh", wh);
+}
+
 int metric_human(struct buf *out, enum metric m, int64_t v)
 {
     const struct metric_info *mi = &metrics[m];
@@ -80,7 +88,7 @@ int metric_human(struct buf *out, enum metric m, int64_t v)
     case UNIT_WATTS:
         return buf_addf(out, "%.0f W", base);
     case UNIT_JOULES:
-        return base >= 3.6e6 ? buf_addf(out, "%.1f kWh", base / 3.6e6) : buf_addf(out, "%.0f J", base);
+        return energy_human(out, base);
     case UNIT_HERTZ:
         return buf_addf(out, "%.0f MHz", base / 1e6);
     case UNIT_SECONDS:

@@ -72,6 +72,8 @@ static inline bool sample_has(const struct sample *s, enum metric m)
 int metric_base(struct buf *out, enum metric m, int64_t v);
 /* For people, short, with unit: "98 %", "79.1 GiB", "612 W", "sw power cap, idle". */
 int metric_human(struct buf *out, enum metric m, int64_t v);
+/* "9.8 kWh", "83 Wh", "4.2 Wh" */
+int energy_human(struct buf *out, double joules);
 
 /* Words of a throttle mask, comma separated; "none" for 0. Unknown bits as hex. */
 int throttle_words(struct buf *out, uint64_t mask);

@@ -148,6 +148,7 @@ COMPARE(longest_first, struct usage_row *const, ORDER((*y)->s.long_ms, (*x)->s.l
 static size_t spell_rows(const struct usage_table *t, struct rows *ret)
 {
     AUTO_FREE const struct usage_row **v = mem_zero(t->n + 1, sizeof(*v));
+    char hours[24];
     size_t n = 0;
 
     rows_init(ret, spell_columns, ARRAY_LEN(spell_columns));
@@ -160,7 +161,7 @@ static size_t spell_rows(const struct usage_table *t, struct rows *ret)
         struct cell *c = rows_add(ret);
         cell_text(&c[0], str_of(v[i]->key ? v[i]->key : "(unknown)"));
         cell_int(&c[1], s->long_ms);
-        cell_screen(&c[1], "%.1f h", (double)s->long_ms / 3600000.0);
+        cell_screen(&c[1], "%s", clock_hours(s->long_ms, hours));
         cell_int(&c[2], s->held_ms > 0 ? (int64_t)((__int128)s->long_ms * 100 / s->held_ms) : 0);
         cell_screen(&c[2], "%d %%", (int)c[2].i);
     }

@@ -792,7 +792,7 @@ void ledger_stat(const struct ledger *l, int64_t now_ms, struct ledger_stat *ret
             if (!m->dirty)
                 continue;
             ret->waiting += over && (own ? m->until_ms < m->at_ms + HOUR_MS : now_ms - m->put_ms < OTHERS_MS);
-            if (own)
+            if (own && m->until_ms < m->at_ms + HOUR_MS) /* a whole one is counted again for its long spells */
                 ret->counted_to_ms = MIN(ret->counted_to_ms, MAX(m->until_ms, m->at_ms));
         }
     }

@@ -164,21 +164,25 @@ static void add_row(struct rows *rows, const struct usage_table *t, const struct
         cell_int(&c[U_co2_mg], r->co2_mg);
 }
 
-/* "12.4 h", or "12.4 of 20.0 h" where the others of those that were held are not known. */
+/* "12.4 h", or "12.4 h of 20.0 h" where the others of those that were held are not known. */
 static void show_known(struct cell *c, int64_t ms, int64_t of_ms, int64_t held_ms)
 {
+    char some[24], of[24];
+
     if (of_ms > 0 && held_ms - of_ms >= HOUR_MS / 20)
-        cell_screen(c, "%.1f of %.1f h", (double)ms / 3600000.0, (double)of_ms / 3600000.0);
+        cell_screen(c, "%s of %s", clock_hours(ms, some), clock_hours(of_ms, of));
 }
 
-/* What people see of the newest row: hours, kWh, money. */
+/* What people see of the newest row: hours, Wh, money. */
 static void show_row(struct rows *rows, const struct usage_table *t, const struct usage_row *r)
 {
     struct cell *c = rows->cells + (rows->n - 1) * rows->n_cols;
+    AUTO_BUF energy = BUF_INIT(64);
+    char hours[24];
 
     for (size_t k = 0; k < COLS; k++)
         if (columns[k].per && str_ends(str_of(columns[k].name), "_s") && !c[k].absent)
-            cell_screen(&c[k], "%.1f h", (double)c[k].i / 3600000.0);
+            cell_screen(&c[k], "%s", clock_hours(c[k].i, hours));
     if (r == &t->total)
         cell_text(&c[U_KEY], STR("total"));
     if (c[U_KEY].absent) {
@@ -194,7 +198,8 @@ static void show_row(struct rows *rows, const struct usage_table *t, const struc
         cell_screen(&c[U_work], "%d %%", (int)((c[U_work].i + 50) / 100));
     if (!c[U_per_work_mj].absent)
         cell_screen(&c[U_per_work_mj], "%.2f", (double)c[U_per_work_mj].i / 3.6e9);
-    cell_screen(&c[U_mj], "%.1f", (double)r->s.mj / 3.6e9);
+    energy_human(&energy, (double)r->s.mj / 1000);
+    cell_screen(&c[U_mj], "%s", energy.p);
     if (t->has_cost)
         cell_screen(&c[U_cost], "%.2f%s%s", (double)r->cost / 1e6, t->currency[0] ? " " : "", t->currency);
     if (t->has_co2)

@@ -338,8 +338,8 @@ void run_sentence(struct buf *out, const struct run_told *t)
         buf_addf(out, "%s%s", t->withheld ? "" : ", ", t->no_data);
     const char *next = "; ";
     if (!isnan(m->joules)) {
-        double kwh = m->joules / 3.6e6;
-        buf_addf(out, kwh >= 100 ? "%s%.0f kWh" : kwh >= 1 ? "%s%.1f kWh" : "%s%.2f kWh", next, kwh);
+        buf_adds(out, next);
+        energy_human(out, m->joules);
         next = ", ";
     }
     if (t->money && t->money->known)

@@ -94,6 +94,20 @@ static void spans_are_written_for_people(void **unused)
         assert_string_equal(clock_span(cases[i].ms, out), cases[i].want);
 }
 
+static void sums_of_time_are_hours_or_minutes(void **unused)
+{
+    static const struct {
+        int64_t ms;
+        const char *want;
+    } cases[] = {{0, "0 h"},        {59999, "< 1 m"},   {60000, "1 m"},
+                 {3599999, "59 m"}, {3600000, "1.0 h"}, {44640000, "12.4 h"}};
+    char out[24];
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        assert_string_equal(clock_hours(cases[i].ms, out), cases[i].want);
+}
+
 static void times_are_read(void **unused)
 {
     static const struct {
@@ -142,4 +156,4 @@ static void times_are_read(void **unused)
 
 TESTS(cmocka_unit_test(a_set_clock_stands_still), cmocka_unit_test(times_are_written_as_rfc_3339),
       cmocka_unit_test(the_calendar_agrees_with_libc), cmocka_unit_test(spans_are_written_for_people),
-      cmocka_unit_test(times_are_read))
+      cmocka_unit_test(sums_of_time_are_hours_or_minutes), cmocka_unit_test(times_are_read))

@@ -32,7 +32,7 @@ const QUESTIONS = [
         await hand.click(view(page, "Usage"));
         await hand.click(page.getByRole("group", { name: "by" }).getByRole("button", { name: "team" }));
         await says(page.locator(".usage tbody tr", { hasText: "vision" }), /^vision [\d,]+\.\d /);
-        await says(page.locator("h1"), /GPU-hours held in the last 30 days/);
+        await says(page.locator("h1"), /of GPU time held in the last 30 days/);
     }],
     ["Book two GPUs for tomorrow", 3, 0, async (page, hand, url) => { /* the third click is the one that books */
         await hand.click(view(page, "Bookings"));

@@ -30,6 +30,7 @@ static void numbers_are_round(void **unused)
         {"seconds", 0, 1080000, false, 4, "0 | 100 | 200 | 300 in h"},
         {"celsius", 62, 78, false, 4, "60 | 65 | 70 | 75 | 80 in °C"},
         {"celsius", -5, 31, false, 4, "-10 | 0 | 10 | 20 | 30 in °C"},
+        {"joules", 0, 720000, false, 4, "0 | 50 | 100 | 150 | 200 in Wh"},
         {"joules", 0, 7.2e6, false, 4, "0.0 | 0.5 | 1.0 | 1.5 | 2.0 in kWh"},
         {"watts", 0, 48000, false, 5, "0 | 10 | 20 | 30 | 40 | 50 in kW"},
         {"hertz", 0, 1.98e9, false, 4, "0.0 | 0.5 | 1.0 | 1.5 | 2.0 in GHz"},

@@ -45,7 +45,7 @@ const textsOf = (page) => page.evaluate(() => {
     return all;
 });
 
-const NAMES = /^([A-Z]+|[GT]iB|[GM]Hz|kWh|Ctrl|Enter|Shift|Tensor|Cookie|yaml|admin|English|Esc|Prometheus|muster)$/;
+const NAMES = /^([A-Z]+|[GT]iB|[GM]Hz|k?Wh|Ctrl|Enter|Shift|Tensor|Cookie|yaml|admin|English|Esc|Prometheus|muster)$/;
 const plain = (text) => text.replaceAll("\u00a0", " ").replace(/\s+/g, " ");
 
 test("in Japanese every English sentence on the page is the hub's own", async (t) => {

@@ -17,7 +17,7 @@ test("a run has a page", async (t) => {
     const job = await label(h, admin, { name: "train.py", kind: "record", node: "dgx1", devices: [uuid], person: "kim", start: Number(began), end: Number(began) + 600000, attributes: { command: "python train.py", wandb: "acme/llm/3f9a", url: "https://wandb.ai/acme/llm/runs/3f9a" } });
     const page = await open(t, `${h.url}/run/${job.id}`, { height: 1400 });
     await page.locator(".run .sentence").waitFor();
-    await says(page.locator(".run .sentence"), "1 x Test for 10 m: active 62 %, waited 38 %, 30 % of the tensor peak; 0.08 kWh, 0.60 EUR");
+    await says(page.locator(".run .sentence"), "1 x Test for 10 m: active 62 %, waited 38 %, 30 % of the tensor peak; 83 Wh, 0.60 EUR");
     assert.equal(await page.locator(".run .lead").getByRole("link", { name: "kim" }).getAttribute("href"), "/person/kim");
     assert.match(await page.locator(".advice").innerText(), /waits for the host.*active 62 %.*feed it faster/s);
     await counts(page.locator(".timeline .chart canvas"), 4);
@@ -36,7 +36,7 @@ test("a run has a page", async (t) => {
     await page.goto(`${h.url}/run/${silent.id}`);
     await page.locator(".run .sentence").waitFor();
     const words = (await page.locator(".run .sentence").innerText()).replaceAll("\u00a0", " ");
-    assert.match(words, /^1 x Test for 10 m: no data since .*: dgx1 (sends none|is down); 0\.08 kWh, 0\.60 EUR$/);
+    assert.match(words, /^1 x Test for 10 m: no data since .*: dgx1 (sends none|is down); 83 Wh, 0\.60 EUR$/);
     assert.match(await page.locator(".run .lead").innerText(), /no end reported/);
     assert.equal(await page.locator(".advice").count(), 0);
     await page.goto(`${h.url}/person/kim`);

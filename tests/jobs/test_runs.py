@@ -107,7 +107,7 @@ class Runs(lib.Case):
                   active=5900, fp32=100, work=4000, flops=400_000, cpu=1500, top=1000)
         job = self.label(name="train", kind="custom", node="dgx1", devices=[node.uuid], start=began, end=began + 600_000, person="kim")
         v = self.verdict(job)
-        self.assertEqual(v["sentence"], "1 x Test for 10 m: active 59 %, waited 41 %, 30 % of the tensor peak; 0.08 kWh, 0.60 EUR")
+        self.assertEqual(v["sentence"], "1 x Test for 10 m: active 59 %, waited 41 %, 30 % of the tensor peak; 83 Wh, 0.60 EUR")
         self.assertEqual((v["active"], v["waited"], v["tensor_peak"], v["work"], v["flops"], v["host_cpu"], v["cost"], v["measured"], v["why"]),
                          (0.59, 0.41, 0.3, 0.4, 400, 1.5, 0.6, True, None))
         self.assertEqual((v["memory_peak"], v["memory_total"]), (1 << 30, 80 << 30))
@@ -122,7 +122,7 @@ class Runs(lib.Case):
                           "host: 1.5 cores for each GPU, the busiest process 1.0, at most 1.5", f"{self.hub.url}/run/{job['id']}\n"):
                 self.assertIn(words, out)
             row = out.split("GPU     MODEL")[1].splitlines()[1]
-            self.assertEqual(" ".join(row.split()), "dgx1:0 NVIDIA Test 59 % 30 % 40 % 400 50 % 1.0 GiB 1.5 500 W 0.08 kWh")
+            self.assertEqual(" ".join(row.split()), "dgx1:0 NVIDIA Test 59 % 30 % 40 % 400 50 % 1.0 GiB 1.5 500 W 83 Wh")
             self.assertEqual(json.loads(self.run_ok(lib.MUSTER, "run", job["id"], "--json", "--hub", self.hub.url))["active"], 0.59)
         with self.subTest("its processes, and in a terminal its charts"):
             said = [" ".join(line.split()) for line in out.splitlines()]
@@ -176,7 +176,7 @@ class Runs(lib.Case):
         v = self.verdict(job)
         self.assertEqual((v["active"], v["waited"], v["tensor_peak"], v["work"], v["cost"], v["measured"], v["why"], v["advice"], v["rules"]),
                          (None, None, None, None, None, False, "work is not measured: GPUs before Hopper do not tell it", [], False))
-        self.assertEqual(v["sentence"], "1 x Test for 3 m: work is not measured: GPUs before Hopper do not tell it, utilisation 50 %, which is not work; 0.01 kWh")
+        self.assertEqual(v["sentence"], "1 x Test for 3 m: work is not measured: GPUs before Hopper do not tell it, utilisation 50 %, which is not work; 15 Wh")
         nothing = self.verdict(self.label(name="x", kind="custom", node="old1", start=began))
         self.assertEqual((nothing["devices"], nothing["why"], nothing["energy"]), ([], "no GPU of it is known", None))
         earlier = self.verdict(self.label(name="y", kind="custom", node="old1", devices=[node.uuid], start=began - 600_000, end=began - 300_000))
@@ -192,7 +192,7 @@ class Runs(lib.Case):
         self.post(node, state=2, why="the driver does not answer")
         lib.wait_until("the driver hangs", lambda: lib.ask_json(f"{self.hub.url}/api/v1/state?node=dgx1")["nodes"][0]["state"] == "hung")
         v = self.verdict(job)
-        self.assertRegex(v["sentence"], r"^1 x Test for 10 m: no data since 20\d\d-\d\d-\d\d \d\d:\d\d: the driver of dgx1 hangs; 0\.08 kWh, 0\.60 EUR$")
+        self.assertRegex(v["sentence"], r"^1 x Test for 10 m: no data since 20\d\d-\d\d-\d\d \d\d:\d\d: the driver of dgx1 hangs; 83 Wh, 0\.60 EUR$")
         self.assertEqual((v["seconds"], v["gpu_seconds"], v["cost"], v["rules"], v["advice"], v["job"]["state"]), (600, 600, 0.6, False, [], "unfinished"))
         self.assertEqual(v["no_data"], {"since": began + 600_000, "gpus": 1, "node": "dgx1", "state": "hung"})
         self.assertGreater(v["unknown_seconds"], 2900)

@@ -179,6 +179,46 @@ static void nothing_is_counted_before_a_nodes_first_hour(void **unused)
     fix_close(&f);
 }
 
+static int64_t counted_to(const struct fix *f, int64_t now_ms)
+{
+    struct ledger_stat st;
+
+    ledger_stat(f->l, now_ms, &st);
+    return st.counted_to_ms;
+}
+
+static void count_more(const struct fix *f, size_t n, int64_t now_ms)
+{
+    uint64_t counted = ledger_counted(f->l);
+
+    while (ledger_counted(f->l) < counted + n) {
+        ledger_tick(f->l, now_ms);
+        event_base_loop(f->loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+        usleep(1000);
+    }
+}
+
+/* The hour before is marked again for spells that reach into this one: what is in its sums goes up to now. */
+static void it_is_counted_up_to_the_last_count_of_the_hour_under_way(void **unused)
+{
+    struct fix f;
+    struct ledger_conf conf = {.every_ms = 60000, .rule.spell_ms = 2 * H};
+
+    (void)unused;
+    fix_open(&f);
+    ledger_set(f.l, &conf);
+    int64_t hour_ms = f.now_ms / H * H - 48 * H, now_ms = hour_ms + H / 2;
+    ledger_mark(f.l, "a", hour_ms, now_ms, now_ms);
+    count_more(&f, 1, now_ms);
+    assert_int_equal(counted_to(&f, now_ms), now_ms);
+    count_more(&f, 1, hour_ms + 2 * H - 60000);
+    now_ms = hour_ms + H + H / 2;
+    ledger_mark(f.l, "a", now_ms, now_ms, now_ms);
+    count_more(&f, 1, now_ms);
+    assert_int_equal(counted_to(&f, now_ms), now_ms);
+    fix_close(&f);
+}
+
 /* L2, after 400 days of nothing: what the store is given at once is bounded, and all hours come to be marked. */
 static void a_long_gap_is_marked_bit_by_bit(void **unused)
 {
@@ -288,7 +328,8 @@ static void what_another_hub_counts_is_noted_for_it_until_it_is_this_ones_to_cou
     fix_close(&f);
 }
 
-TESTS(cmocka_unit_test(a_long_gap_is_marked_bit_by_bit),
+TESTS(cmocka_unit_test(it_is_counted_up_to_the_last_count_of_the_hour_under_way),
+      cmocka_unit_test(a_long_gap_is_marked_bit_by_bit),
       cmocka_unit_test(days_of_a_new_zone_are_ready_when_they_can_be_read),
       cmocka_unit_test(nothing_is_counted_before_a_nodes_first_hour),
       cmocka_unit_test(what_was_counted_of_a_node_that_is_gone_is_dropped),

@@ -270,9 +270,9 @@ class Usage(lib.Case):
         self.assertEqual([r["work_ratio"] for r in rows], ["", "", "0.6"])
         iso = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(start // 1000 + s)) for s in (0, 3 * HOUR)]
         table = self.run_ok(lib.MUSTER, "usage", "--hub", hub.url, "--from", iso[0], "--to", iso[1], "--width", "200")
-        for words in ("EFFECTIVE", "0.6 of 1.0 h", "0.8 of 2.0 h", "60 %", "0.83"):
+        for words in ("EFFECTIVE", "36 m of 1.0 h", "45 m of 2.0 h", "60 %", "0.83", " 500 Wh"):
             self.assertIn(words, table)
-        self.assertIn("0.6 of 1.0 h", lib.ask(f"{hub.url}/api/v1/usage?{span}&format=html")[2].decode())
+        self.assertIn("36 m of 1.0 h", lib.ask(f"{hub.url}/api/v1/usage?{span}&format=html")[2].decode())
         self.assertNotIn("EFFECTIVE", lib.ask(f"{hub.url}/api/v1/usage?from={start}&to={start + HOUR * 1000}&format=table&width=200")[2].decode())
 
     def counters(self, hub):

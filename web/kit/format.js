@@ -41,6 +41,12 @@ export function bytes(v) {
     return scaled(v, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]);
 }
 
+/** "9.8 kWh", "83 Wh", "4.2 Wh", as the hub writes it. @param {number} joules */
+export function energy(joules) {
+    const wh = joules / 3600;
+    return wh >= 999.5 ? number(wh / 1000, wh >= 99950 ? 0 : 1) + NBSP + "kWh" : (wh >= 10 ? number(wh) : String(Number(wh.toPrecision(2)))) + NBSP + "Wh";
+}
+
 /** How each unit of the metric facts is written. @type {Record<string, (v: number) => string>} */
 const writers = {
     ratio: percent,
@@ -48,7 +54,7 @@ const writers = {
     bytes_per_second: (v) => bytes(v) + "/s",
     celsius: (v) => number(v) + NBSP + "°C",
     watts: (v) => (v >= 10000 ? short(v / 1000) + NBSP + "kW" : number(v) + NBSP + "W"),
-    joules: (v) => (v >= 3.6e6 ? short(v / 3.6e6) + NBSP + "kWh" : scaled(v, 1000, ["J", "kJ", "MJ"])),
+    joules: energy,
     hertz: (v) => scaled(v, 1000, ["Hz", "kHz", "MHz", "GHz"]),
     seconds: (v) => span(v * 1000),
     mask: (v) => "0x" + v.toString(16),

@@ -15,7 +15,7 @@ import { useLive, useTick, useTitle, useWidth } from "../kit/use.js";
 import { Cell } from "../now/cell.js";
 import { Details } from "../now/details.js";
 import { Stack } from "../usage/stack.js";
-import { COLUMNS, columnsOf, dayLabel, figure, usageUrl, written } from "../usage/usage.js";
+import { COLUMNS, columnsOf, dayLabel, inWords, unitOf, usageUrl, written } from "../usage/usage.js";
 import { Advise } from "./advise.js";
 import { useAnswer } from "./asking.js";
 import { Runs, useRuns } from "./runs.js";
@@ -64,7 +64,7 @@ function Used({ by, kind, name }) {
     const into = kind === "person" ? "device" : "person";
     return html`<section aria-label=${say.usage} ref=${box}>
         <h2>${say.hoursADay}</h2>
-        <${Stack} title=${say.hoursADay} unit="h" labels=${days.map(dayLabel)} width=${Math.max(0, width - 72)} write=${(/** @type {number} */ v) => `${figure(v, 1)} h`}
+        <${Stack} title=${say.hoursADay} unit="h" labels=${days.map(dayLabel)} width=${Math.max(0, width - 72)} write=${(/** @type {number} */ v) => inWords(COLUMNS[0], v * 3600)}
             parts=${[{ name: say.atWork, colour: "busy", v: hours("busy") }, { name: say.heldIdle, colour: "held", v: hours("idle") }]} />
         <ul class="keys-of dim"><li><i class="swatch" style=${{ background: "var(--busy)" }} />${say.atWork}</li><li><i class="swatch" style=${{ background: "var(--held)" }} />${say.heldIdle}</li>
             <li><a href=${href("/usage", { by: into, in: `${kind}:${name}` })}>${say.by(into)}</a></li><li>${say.daysOf(by.zone)}</li></ul>
@@ -75,7 +75,7 @@ function Used({ by, kind, name }) {
 function Sums({ all, row }) {
     return html`<dl class="facts" aria-label=${say.usageOf30}>
         <div><dt>${say.days30}</dt><dd>${row.held ? say.shareAtWork(percent(Number(row.busy ?? 0) / row.held)) : ""}</dd></div>
-        ${columnsOf([row]).filter((c) => c.name !== "memory").map((c) => html`<div title=${c.help}><dt>${c.title}</dt><dd>${written(c, row)} ${c.name === "cost" ? all.currency : c.unit}</dd></div>`)}
+        ${columnsOf([row]).filter((c) => c.name !== "memory").map((c) => html`<div title=${c.help}><dt>${c.title}</dt><dd>${written(c, row)} ${unitOf(c, Number(row[c.name]), all.currency ?? "")}</dd></div>`)}
     </dl>`;
 }
 

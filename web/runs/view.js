@@ -6,7 +6,7 @@ import { ask } from "../kit/api.js";
 import { useMoment } from "../kit/cross.js";
 import { Empty } from "../kit/empty.js";
 import { metricLabel, metrics } from "../kit/facts.js";
-import { bytes, COMMA, exactTime, metric, moment as shortTime, number, percent, span, UNKNOWN } from "../kit/format.js";
+import { bytes, COMMA, energy, exactTime, metric, moment as shortTime, number, percent, span, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow, natural } from "../kit/live.js";
 import { Person } from "../kit/person.js";
@@ -35,9 +35,6 @@ const NOT_MEASURED = ["util", "mem_used", "power", "temp"];
 /** @param {number | null} v */
 const share = (v) => (v === null ? undefined : percent(v));
 
-/** @param {number} joules */
-const kwh = (joules) => `${number(joules / 3.6e6, joules >= 3.6e8 ? 0 : joules >= 3.6e6 ? 1 : 2)}\u00a0kWh`;
-
 /** @param {VerdictGpu} g */
 const placeOf = (g) => `${g.node}:${g.gpu ?? "?"}`;
 
@@ -50,7 +47,7 @@ function sentence(v) {
     const { no_data: none } = v;
     const silent = none ? say.noData(none.gpus < v.devices.length ? say.ofGpus(none.gpus, v.devices.length) : "", exactTime(none.since), none.node, none.state) : "";
     const parts = [...(withheld(v) ? [] : did), silent];
-    const costs = [v.energy === null ? "" : kwh(v.energy), v.cost === null ? "" : `${number(v.cost, 2)} ${v.currency}`];
+    const costs = [v.energy === null ? "" : energy(v.energy), v.cost === null ? "" : `${number(v.cost, 2)} ${v.currency}`];
     const list = (/** @type {string[]} */ some) => some.filter(Boolean).join(COMMA);
     const time = span((v.seconds || v.unknown_seconds) * 1000);
     return say.sentence(v.gpus, v.seconds && v.unknown_seconds && !none ? say.andUnknown(time, span(v.unknown_seconds * 1000)) : time, list(parts), list(costs));
@@ -129,7 +126,7 @@ function Charts({ v }) {
 /** @param {{ v: Verdict }} props */
 function Gpus({ v }) {
     const flops = v.devices.some((g) => g.flops !== null);
-    const cells = (/** @type {VerdictGpu} */ g) => [share(g.active), share(g.tensor_peak), share(g.work), ...(flops ? [g.flops === null ? undefined : number(g.flops)] : []), share(g.util), g.memory_peak === null ? undefined : bytes(g.memory_peak), g.host_cpu === null ? undefined : number(g.host_cpu, 1), g.power === null ? undefined : metric("power", g.power), g.energy === null ? undefined : kwh(g.energy)];
+    const cells = (/** @type {VerdictGpu} */ g) => [share(g.active), share(g.tensor_peak), share(g.work), ...(flops ? [g.flops === null ? undefined : number(g.flops)] : []), share(g.util), g.memory_peak === null ? undefined : bytes(g.memory_peak), g.host_cpu === null ? undefined : number(g.host_cpu, 1), g.power === null ? undefined : metric("power", g.power), g.energy === null ? undefined : energy(g.energy)];
     const heads = [say.active, say.tensorPeak, metricLabel("work"), ...(flops ? ["TFLOP/s"] : []), metricLabel("util"), say.memoryPeak, say.cores, metricLabel("power"), say.energy];
     return html`<section class="asking" aria-label=${say.itsGpus}>
         <h2>${say.itsGpus}</h2>
@@ -220,7 +217,7 @@ export default function RunView({ arg }) {
                     [metricLabel("work"), share(v.work)],
                     [metricLabel("flops"), v.flops === null ? undefined : metric("flops", v.flops)],
                     [metricLabel("util"), share(v.util)],
-                    [say.energy, v.energy === null ? undefined : kwh(v.energy)],
+                    [say.energy, v.energy === null ? undefined : energy(v.energy)],
                     [say.cost, v.cost === null ? undefined : `${number(v.cost, 2)} ${v.currency}`],
                 ]} />
                 <${FactList} label=${say.needed} rows=${[

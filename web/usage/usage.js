@@ -1,6 +1,6 @@
 /* usage.js: questions about what the hub has counted, by person, team, node and so on; the titles, units and digits of its columns. */
 import { ask } from "../kit/api.js";
-import { number, UNKNOWN } from "../kit/format.js";
+import { energy, inUnit, number, UNKNOWN } from "../kit/format.js";
 import { dates } from "../kit/language.js";
 import { say } from "./words.en.js";
 
@@ -65,14 +65,27 @@ export const columnsOf = (rows) => COLUMNS.filter((c) => rows.some((r) => typeof
 
 const NEARLY_S = 180; /* less than what is shown of an hour */
 
-/** "12.4", or "12.4 of 20.0" where the rest of what was held is not known. @param {typeof COLUMNS[number]} column @param {UsageRow} row */
+/** Less than one of the column's unit, in a smaller one: "34 m", "83 Wh"; else null. @param {typeof COLUMNS[number]} column @param {number} v as the hub has it */
+function small(column, v) {
+    if (v <= 0 || v >= column.scale) return null;
+    if (column.name === "energy") return energy(v);
+    return column.unit === "h" ? `${v < 60 ? "< " : ""}${inUnit(Math.max(1, Math.floor(v / 60)), 2)}` : null;
+}
+
+/** Under the head of a column, which has the unit: "12.4", "34 m"; "12.4 of 20.0", "34 m of 1.5 h" where the rest of what was held is not known. @param {typeof COLUMNS[number]} column @param {UsageRow} row */
 export function written(column, row) {
     const v = row[column.name];
     if (typeof v !== "number") return UNKNOWN;
-    const text = figure(v / column.scale, column.digits);
+    const text = (/** @type {number} */ n) => small(column, n) ?? figure(n / column.scale, column.digits);
     const of = column.of ? Number(row[column.of]) : row.held;
-    return Number(row.held) - Number(of) >= NEARLY_S ? say.ofMeasured(text, figure(Number(of) / column.scale, column.digits)) : text;
+    return Number(row.held) - Number(of) >= NEARLY_S ? say.ofMeasured(text(v), small(column, v) ? inWords(column, Number(of)) : text(Number(of))) : text(v);
 }
+
+/** What stands behind a number that is not under the head of its column. @param {typeof COLUMNS[number]} column @param {number} v as the hub has it @param {string} [currency] */
+export const unitOf = (column, v, currency = "") => (small(column, v) ? "" : column.name === "cost" ? currency : column.unit);
+
+/** "12.4 h", "34 m". @param {typeof COLUMNS[number]} column @param {number} v as the hub has it @param {string} [currency] */
+export const inWords = (column, v, currency) => `${small(column, v) ?? figure(v / column.scale, column.digits)} ${unitOf(column, v, currency)}`.trim();
 
 /** What was done of the time that was measured; undefined: none was. @param {UsageRow} row */
 export const workOf = (row) => (row.effective_measured && row.effective !== undefined ? row.effective / row.effective_measured : undefined);

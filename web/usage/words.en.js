@@ -74,7 +74,7 @@ export const say = {
     fromTo: (from, to) => `from ${from} to ${to}`,
     inLast: (time) => `in the last ${time}`,
     all: "all",
-    hoursHeld: (n, when) => `${n} GPU-hours held ${when}`,
+    hoursHeld: (time, when) => `${time} of GPU time held ${when}`,
     usageOf: (when) => `usage ${when}`,
     ofThemBusy: (share) => `${share} of them busy`,
     workDone: (share) => `work ${share}`,

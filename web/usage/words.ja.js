@@ -73,7 +73,7 @@ export const say = {
     fromTo: (from, to) => `${from} ～ ${to}`,
     inLast: (time) => `過去 ${time}`,
     all: "全体",
-    hoursHeld: (n, when) => `${when}の占有 ${n} GPU 時間`,
+    hoursHeld: (time, when) => `${when}の GPU 占有時間 ${time}`,
     usageOf: (when) => `${when}の使用量`,
     ofThemBusy: (share) => `うち稼働 ${share}`,
     workDone: (share) => `実働率 ${share}`,
