@@ -12,6 +12,7 @@
 #include "cli/cmd.h"
 #include "cli/progress.h"
 #include "clickhouse/clickhouse.h"
+#include "cluster/place.h"
 #include "format/render.h"
 #include "model/rows.h"
 #include "sql/pg.h"
@@ -296,13 +297,11 @@ static int move_store(const struct store_cmd_conf *conf, const char *from, const
 /* libpq takes it from the environment. */
 static int take_password(const char *path, struct err *err)
 {
-    AUTO_BUF text = BUF_INIT(4096);
-    int r = path ? file_read(path, 4096, &text, err) : 0;
+    AUTO_BUF password = {0};
+    int r = path ? place_password(path, &password, err) : 0;
 
-    if (path && r == 0) {
-        AUTO_FREE char *word = mem_strn(str_trim(buf_str(&text)).p, str_trim(buf_str(&text)).len);
-        setenv("PGPASSWORD", word, 1);
-    }
+    if (path && r == 0)
+        setenv("PGPASSWORD", password.p, 1);
     return r;
 }
 

@@ -353,6 +353,12 @@ static void notice_of(const struct hub_cluster *c, const struct member_stat *st,
                          name_of(&st->hubs[i]));
     if (!out[0] && leader)
         version_notice(st, leader, out);
+    if (!out[0] && member_open_way(c->m))
+        snprintf(out, NOTICE_MAX,
+                 "the password for PostgreSQL and all samples can go to %.64s without TLS: add sslmode=verify-full to "
+                 "the "
+                 "address of the store",
+                 member_open_way(c->m));
 }
 
 static void cluster_status(void *self, struct status *s)

@@ -40,7 +40,7 @@ struct id_block {
 };
 
 struct member {
-    char *place;
+    char *place, open_way[128];
     int64_t id;
     struct db *db;
     struct leases s;
@@ -387,6 +387,8 @@ static int join(struct member *m, const struct member_conf *conf, struct err *er
     if (r < 0)
         return r;
     pg_set_limit(m->db, ANSWER_MS);
+    if (!pg_used_password(m->db) || !place_is_open(conf->place, m->open_way))
+        m->open_way[0] = 0;
     leases_init(&m->s, m->db);
     r = hub_row_add(&m->s, &conf->self, &m->id, err);
     if (r < 0)
@@ -471,6 +473,11 @@ void member_close(struct member *m)
 int64_t member_id(const struct member *m)
 {
     return m->id;
+}
+
+const char *member_open_way(const struct member *m)
+{
+    return m->open_way[0] ? m->open_way : NULL;
 }
 
 const char *member_place(const struct member *m)

@@ -31,6 +31,8 @@ void member_close(struct member *m); /* others may take over at once */
 uint32_t member_parts_of(int64_t id, const struct hub_row *rows, size_t n);
 
 int64_t member_id(const struct member *m);
+/* The host to which its password and all samples can go without TLS: by the address of the server. NULL: none. */
+const char *member_open_way(const struct member *m);
 const char *member_place(const struct member *m); /* for the store's connections: what they write is known as ours */
 
 /* From any thread. */

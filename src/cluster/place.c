@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/str.h"
 
 #define PASSWORD_MAX 1024
@@ -43,11 +44,24 @@ int place_check(const char *url, struct err *err)
     return 0;
 }
 
+int place_password(const char *file, struct buf *ret, struct err *err)
+{
+    AUTO_BUF text = {0};
+    struct err said = {0};
+    int r = file_read_secret(file, &text, &said);
+
+    if (r < 0 || said.msg[0])
+        return err_set(err, r < 0 ? r : -EPERM, "%s", said.msg);
+    *ret = text;
+    text = (struct buf){0};
+    return 0;
+}
+
 /* As a URL has it. */
 static int read_password(const char *path, struct buf *out, struct err *err)
 {
     AUTO_BUF text = {0};
-    int r = file_read_secret(path, &text, err);
+    int r = place_password(path, &text, err);
 
     if (r < 0)
         return err_prefix(err, r, "store_password_file");
@@ -86,6 +100,59 @@ char *place_of(const char *url, const char *password_file, struct err *err)
         return NULL;
     }
     return mem_str(buf_str(&out).p);
+}
+
+/* The value of this option, else of this variable; "": neither. */
+static struct str option_of(struct str query, const char *name, const char *variable)
+{
+    struct str option, key;
+    const char *set = getenv(variable);
+
+    while (str_cut(&query, '&', &option))
+        if (str_cut(&option, '=', &key) && str_eq(key, name))
+            return option;
+    return str_of(set ? set : "");
+}
+
+/* A socket, or this machine. */
+static bool is_local(struct str host)
+{
+    static const char *const names[] = {"", "localhost", "::1"};
+
+    return str_starts(host, "/") || str_starts(host, "%2F") || str_starts(host, "%2f") || str_starts(host, "127.") ||
+           ANY(ARRAY_LEN(names), i, str_eq(host, names[i]));
+}
+
+/* "[::1]:5432" -> "::1" */
+static struct str without_port(struct str host)
+{
+    struct str name = host;
+
+    if (str_skip(&host, "["))
+        return str_n(host.p, MIN((size_t)MAX(str_find(host, "]"), 0), host.len));
+    str_cut(&host, ':', &name);
+    return name;
+}
+
+bool place_is_open(const char *place, char ret[128])
+{
+    static const char *const enough[] = {"require", "verify-ca", "verify-full"};
+    struct str all = str_of(place), rest = str_drop(all, scheme_of(all).len + user_of(all).len), path, hosts, host;
+
+    str_skip(&rest, "@");
+    str_cut(&rest, '?', &path);
+    str_cut(&path, '/', &hosts);
+    if (!hosts.len)
+        hosts = option_of(rest, "host", "PGHOST");
+    struct str mode = option_of(rest, "sslmode", "PGSSLMODE");
+    if (ANY(ARRAY_LEN(enough), i, str_eq(mode, enough[i])))
+        return false;
+    while (str_cut(&hosts, ',', &host))
+        if (!is_local(without_port(host))) {
+            snprintf(ret, 128, "%.*s", STR_ARG(without_port(host)));
+            return true;
+        }
+    return false;
 }
 
 char *place_for_hub(const char *place, int64_t hub)

@@ -224,6 +224,13 @@ bool pg_is_pooled(const struct db *db)
     return ((const struct pg_db *)db)->pooled;
 }
 
+bool pg_used_password(const struct db *db)
+{
+    const struct pg_db *d = (const struct pg_db *)db;
+
+    return d->pq.used_password(d->c);
+}
+
 static int connect_again(struct pg_db *d)
 {
     d->pq.reset(d->c);

@@ -17,6 +17,8 @@ extern const struct db_engine pg_engine;
  * connection. Nothing is prepared there, and LISTEN is of no use.
  */
 bool pg_is_pooled(const struct db *db);
+/* The server wanted a password, and got one. */
+bool pg_used_password(const struct db *db);
 static inline bool pg_is(const struct db *db)
 {
     return db->engine == &pg_engine;

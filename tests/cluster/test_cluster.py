@@ -476,6 +476,19 @@ class Screens(Cluster):
         self.assertNotIn("secret@", err)
 
 
+    def test_a_password_on_the_open_network_is_a_notice_and_an_open_file_is_refused(self):
+        self.pg = postgres.Postgres(self)
+        far = self.pg.url.replace("127.0.0.1", "[::ffff:127.0.0.1]")  # no name of this machine, though it is the same address
+        h = self.start_hub("--store", far, "--store-password-file", self.pg.password)
+        words = "the password for PostgreSQL and all samples can go to ::ffff:127.0.0.1 without TLS: add sslmode=verify-full"
+        lib.wait_until("its screens say so", lambda: words in lib.ask_json(h.url + "/api/v1/state").get("notice", ""))
+        h.wait_line(words)
+        os.chmod(self.pg.password, 0o644)
+        for argv in (["hub", "--data", self.path("data2"), "--store", self.pg.url, "--store-password-file", self.pg.password], ["store", "status", self.pg.url, "--password-file", self.pg.password]):
+            status, _, err = self.run_any(lib.MUSTER, *argv)
+            self.assertEqual((status != 0, "can be read by everybody" in err, len(err.splitlines())), (True, True, 1), err)
+
+
 class Try(lib.Case):
     """./run --cluster: hubs, PostgreSQL and haproxy together."""
     @lib.long

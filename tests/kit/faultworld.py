@@ -154,10 +154,12 @@ class Server:
             f.write(PASSWORD + "\n")
         os.chmod(secret, 0o644)
         self.tool("initdb", "-D", self.dir, "-U", "muster", "--pwfile", secret, "-A", "scram-sha-256", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--wal-segsize=4")
+        run(*self.inside(), "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", self.dir + "/server.key", "-out", self.dir + "/server.crt",
+            "-days", "36500", "-subj", "/CN=" + self.name)
         with open(self.dir + "/pg_hba.conf", "w", encoding="ascii") as f:
-            f.write("local all all trust\nhost all all 10.77.0.0/24 scram-sha-256\nhost replication all 10.77.0.0/24 scram-sha-256\n")
+            f.write("local all all trust\nhostssl all all 10.77.0.0/24 scram-sha-256\nhost replication all 10.77.0.0/24 scram-sha-256\n")
         with open(self.dir + "/postgresql.conf", "a", encoding="ascii") as f:
-            f.write("wal_level = replica\nwal_keep_size = 64MB\nmax_wal_size = 64MB\nmin_wal_size = 32MB\nshared_buffers = 32MB\nfsync = off\n"
+            f.write("ssl = on\nwal_level = replica\nwal_keep_size = 64MB\nmax_wal_size = 64MB\nmin_wal_size = 32MB\nshared_buffers = 32MB\nfsync = off\n"
                     "wal_sender_timeout = 10s\nwal_receiver_timeout = 10s\nmax_connections = 60\n")
 
     def start(self, wait=True):
@@ -301,7 +303,7 @@ class World:
         os.chmod(self.secret, 0o600)
         self.servers = [Server(self, "db1", "10.77.0.21", disk), Server(self, "db2", "10.77.0.22", disk)]
         self.primary, self.standby = self.servers
-        self.store = "postgres://muster@10.77.0.21:5432,10.77.0.22:5432/postgres"
+        self.store = "postgres://muster@10.77.0.21:5432,10.77.0.22:5432/postgres?sslmode=require"
         with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
             f.write(CONFIG % (folder, folder))
         with open(self.path("tell.sh"), "w", encoding="ascii") as f:
