@@ -9,18 +9,20 @@
 #include "hub/handlers.h"
 #include "hub/hub.h"
 #include "hub/past.h"
+#include "hub/reach.h"
 
 struct token_job {
     struct past_ask ask; /* first */
     struct store_token t;
-    char text[64], url[OWN_URL_MAX], pin[160];
+    char text[64];
+    enum reach reach;
+    struct buf command; /* of an enroll token */
 };
 
 static void token_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
 {
     struct token_job *job = (struct token_job *)k;
     struct err err = {0};
-    char command[640];
     if (past->put_now(past->arg, STORE_TOKEN, &job->t, &err) < 0) {
         reply_problem(rp, 503, "the token could not be kept: %s", err.msg);
         return;
@@ -34,8 +36,8 @@ static void token_run(struct past_ask *k, const struct past_source *past, struct
     if (job->t.expires_ms)
         json_int(&j, "expires", job->t.expires_ms);
     if (strcmp(job->t.role, role_words[ROLE_ENROLL]) == 0) {
-        snprintf(command, sizeof(command), "curl -fsS %s%s/install | sh -s -- %s", job->pin, job->url, job->text);
-        json_cstr(&j, "command", command);
+        json_some(&j, "command", job->command.p);
+        json_some(&j, "detail", reach_sentences[job->reach]);
         if (job->t.uses)
             json_int(&j, "uses", job->t.uses);
     }
@@ -45,7 +47,10 @@ static void token_run(struct past_ask *k, const struct past_source *past, struct
 static void token_end(struct past_ask *k)
 {
     struct token_job *job = (struct token_job *)k;
-    memset(job, 0, sizeof(*job)); /* the secret was in it */
+    if (job->command.len) /* the secret is in both */
+        memset(job->command.p, 0, job->command.len);
+    buf_fini(&job->command);
+    memset(job, 0, sizeof(*job));
     free(job);
 }
 
@@ -101,6 +106,7 @@ enum reply_how post_tokens(struct api *a, struct request *rq, struct reply *rp)
 {
     json_auto_t *o = read_object(rq, rp);
     struct store_token t = {.created_ms = rq->now_ms};
+    char url[OWN_URL_MAX];
     if (!o)
         return REPLY_NOW;
     const char *wrong = read_token(o, &t);
@@ -109,8 +115,9 @@ enum reply_how post_tokens(struct api *a, struct request *rq, struct reply *rp)
     struct token_job *job = NEW(struct token_job, .ask = {.run = token_run, .end = token_end});
     token_new(t.id, t.hash, job->text);
     job->t = t;
-    own_url(rq, job->url);
-    if (a->pin)
-        snprintf(job->pin, sizeof(job->pin), "-k --pinnedpubkey %s ", a->pin);
+    job->command = BUF_INIT(1024);
+    job->reach = reach_url(a, rq, url);
+    if (job->reach == REACH_OK)
+        reach_command(a, url, job->text, &job->command);
     return ask_later(a->hub, rq, rp, &job->ask);
 }

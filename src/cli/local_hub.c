@@ -25,20 +25,6 @@ void local_hub_end(const char *dir)
     unlink(path);
 }
 
-void local_hub_named(struct str url, struct buf *out)
-{
-    static const char *const any[] = {"0.0.0.0:", "[::]:"};
-    char name[256] = "";
-    int at = str_find(url, "://");
-    struct str rest = at < 0 ? url : str_n(url.p + at + 3, url.len - (size_t)at - 3);
-    for (size_t i = 0; i < ARRAY_LEN(any); i++)
-        if (str_skip(&rest, any[i]) && gethostname(name, sizeof(name) - 1) == 0) {
-            buf_addf(out, "%.*s://%s:%.*s", at, url.p, name, STR_ARG(rest));
-            return;
-        }
-    buf_addstr(out, url);
-}
-
 struct place {
     struct str scheme, host, port;
 };

@@ -16,8 +16,6 @@ void local_hub_end(const char *dir);
  * certificate that it made itself. False if there is none; nothing is added then. */
 bool local_hub_find(struct buf *ret_url, struct buf *ret_pin);
 bool local_hub_find_in(const char *dir, struct buf *ret_url, struct buf *ret_pin); /* the hub of this data folder */
-/* The same address as others may use it: a hub on every address is under this machine's name. */
-void local_hub_named(struct str url, struct buf *out);
 bool local_hub_runs(const char *dir); /* the hub of this folder, as its owner */
 /* The admin token in dir where that is the folder of the hub at this URL, and it runs. Nothing is added otherwise. */
 int local_hub_token_in(const char *dir, const char *url, struct buf *ret, struct err *err);

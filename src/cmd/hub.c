@@ -60,27 +60,20 @@ static void say_where(void *arg)
 static void announce(const struct hub *h, const char *flags, bool demo)
 {
     AUTO_BUF out = BUF_INIT(64u << 10);
-    AUTO_FREE char *trust = mem_str("");
+    AUTO_BUF command = BUF_INIT(1024);
     struct str rest, line;
-    AUTO_BUF url = BUF_INIT(4096); /* as other machines reach it; empty: they cannot */
+    char url[OWN_URL_MAX];
     hub_addresses(h, &out);
     rest = buf_str(&out);
-    while (str_line(&rest, &line)) {
+    while (str_line(&rest, &line))
         printf("muster %s on %.*s\n", muster_build, STR_ARG(line));
-        if (!url.len && str_find(line, "://127.") < 0 && str_find(line, "://[::1]") < 0)
-            local_hub_named(line, &url);
-    }
-    if (hub_pin(h)) {
+    if (hub_pin(h))
         printf("agents trust it with --pin %s\n", hub_pin(h));
-        free(trust);
-        trust = mem_fmt("-k --pinnedpubkey %s ", hub_pin(h));
-    }
-    if (url.len && !demo)
-        printf("add a node: `muster token new --role enroll %s`, then there: curl -fsS %s%s/install | sh -s -- "
-               "TOKEN\n",
-               flags, trust, url.p);
+    enum reach reach = hub_reach(h, url, &command);
+    if (reach == REACH_OK && !demo)
+        printf("add a node: `muster token new --role enroll %s`, then there: %s\n", flags, command.p);
     else if (!demo)
-        printf("other machines cannot reach it: --listen 0.0.0.0:8765 lets them\n");
+        printf("%s\n", reach_sentences[reach]);
     fflush(stdout);
 }
 

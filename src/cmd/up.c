@@ -218,17 +218,19 @@ static void print_link(char *url, char *pin, const char *data)
 {
     AUTO_FREE char *file = mem_fmt("%s/admin.token", data);
     struct client_conf conf = {.hub = url, .token_file = file, .pin = pin, .limit_ms = 5000};
-    AUTO_BUF answer = {0};
-    AUTO_BUF shown = BUF_INIT(2048);
+    AUTO_BUF answer = {0}, where = {0};
     struct err err = {0};
     if (!isatty(STDOUT_FILENO))
         return;
     int r = client_ask(&conf, "POST", "/api/v1/once", str_of("{}"), &answer, &err);
     json_auto_t *o = r < 0 ? NULL : client_json(buf_str(&answer));
     const char *once = json_string_value(json_object_get(o, "once"));
-    local_hub_named(str_of(url), &shown);
+    json_auto_t *at = !once || client_ask(&conf, "GET", "/api/v1/install", str_of(""), &where, &err) < 0
+                          ? NULL
+                          : client_json(buf_str(&where));
+    const char *outside = json_string_value(json_object_get(at, "url")); /* none: only this machine reaches it */
     if (once)
-        printf("log a browser in, once and within ten minutes: %s/login#once=%s\n", shown.p, once);
+        printf("log a browser in, once and within ten minutes: %s/login#once=%s\n", outside ? outside : url, once);
     else
         fprintf(stderr, "no link to log in with: %s\n", r < 0 ? err.msg : "the hub's answer is not understood");
     fflush(stdout);

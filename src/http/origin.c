@@ -10,8 +10,7 @@ static bool is_port(struct str s)
     return s.len <= 5 && str_uint(s, &port) && port <= 65535;
 }
 
-/* "host:port" -> host without brackets and port. False when it is not of that form. */
-static bool host_part(struct str h, struct str *ret)
+bool host_part(struct str h, struct str *ret)
 {
     if (h.len == 0 || h.len > 255)
         return false;

@@ -3,6 +3,8 @@
 
 #include "base/str.h"
 
+/* "host:port" -> host without brackets and port. False when it is not of that form. */
+bool host_part(struct str h, struct str *ret);
 /*
  * Host header: loopback names, any address (a page under a foreign name cannot have asked for that), and the names
  * given (shell patterns) are ours; anything else is refused (421). An absent one is the caller's business.

@@ -98,6 +98,8 @@ struct api {
     const char *colours;            /* by whose limits the page colours; NULL: its own */
     const char *agent_path;         /* the agent binary to hand out; NULL: none */
     const char *pin;                /* of a certificate we made ourselves; NULL: none */
+    const char *address;            /* where other machines reach it; NULL: not set */
+    const char *own_name;           /* of this machine */
     const char *const *host_names;  /* patterns */
     size_t n_host_names;
     const char *proxy_header; /* the user's name, believed from these addresses; NULL: off */

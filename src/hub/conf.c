@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "clickhouse/clickhouse.h"
 #include "hub/feature.h"
+#include "hub/reach.h"
 
 #define OPTS_MAX 200
 
@@ -68,8 +69,14 @@ int hub_conf_data(const struct hub_conf *conf, char *out, size_t size, struct er
 
 int hub_conf_check(UNUSED void *self, const struct hub_conf *conf, UNUSED void **next, struct err *err)
 {
+    char host[OWN_URL_MAX];
+
     if (!conf->listen.n)
         return err_set(err, -EINVAL, "listen: there must be an address");
+    if (conf->address && !reach_host(conf->address, host))
+        return err_set(err, -EINVAL,
+                       "address: '%s' is not the address of a hub: write http://HOST:PORT or https://HOST",
+                       conf->address);
     if (!conf->tls_cert != !conf->tls_key)
         return err_set(err, -EINVAL, "tls_cert and tls_key belong together: one of them is missing");
     if (conf->tls && conf->tls_cert)

@@ -37,7 +37,7 @@ handler get_waits, post_wait, post_wait_beat, delete_wait, get_free;
 /* nodes/sources.c: where relays have names of nodes from */
 handler get_sources, post_sources;
 /* nodes/install.c: adding a node, service discovery */
-handler get_install, get_install_file, get_sd;
+handler get_install, get_install_command, get_install_file, get_sd;
 /* access/routes_tokens.c */
 handler post_tokens;
 /* usage/routes_people.c: who is on what; get_spans is get_processes with from= */
@@ -64,9 +64,5 @@ void reply_keep(const struct api *a, const struct request *rq, struct str key, u
                 struct reply *rp);
 /* Whether this reader may see what the cluster does; false: rp says what it takes. */
 bool may_read(const struct api *a, const struct request *rq, struct reply *rp);
-/* How the asker reached us: what a command to paste must use too. Only characters that cannot end a quoted shell word.
- */
-#define OWN_URL_MAX 280
-void own_url(const struct request *rq, char out[OWN_URL_MAX]);
 #define MAX_SMALL_BODY 4096
 #define MAX_RULES_BODY 262144

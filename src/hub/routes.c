@@ -83,15 +83,6 @@ static void allow_header(int methods, char *out, size_t size)
         }
 }
 
-void own_url(const struct request *rq, char out[OWN_URL_MAX])
-{
-    struct str host = rq->header(rq, "Host");
-    bool tls = rq->tls || str_eq_nocase(rq->header(rq, "X-Forwarded-Proto"), "https");
-    if (host.len == 0 || !str_letters(host, ".-_:[]"))
-        host = STR("localhost:8765");
-    snprintf(out, OWN_URL_MAX, "%s://%.*s", tls ? "https" : "http", (int)MIN(host.len, 250u), host.p);
-}
-
 /* An address gives no rights; it can only be the wrong one. */
 static bool comes_from(const struct api *a, const struct request *rq)
 {

@@ -53,7 +53,8 @@ struct server {     /* what only this file knows */
     char pin[64];
     char own_name[256], agent_path[600];
     size_t n_names;
-    const char **names; /* host_names and our own */
+    char set_name[OWN_URL_MAX]; /* of the setting address */
+    const char **names;         /* host_names, our own and that */
     struct timer *tick, *watchdog;
     struct event *signals[3];
     int64_t stop_ms; /* stopping since; 0: not */
@@ -239,11 +240,15 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
 
     free(s->names);
     s->n_names = 0;
-    s->names = mem_zero(h->conf.host_names.n + 2, sizeof(*s->names));
+    s->names = mem_zero(h->conf.host_names.n + 3, sizeof(*s->names));
     for (size_t i = 0; i < h->conf.host_names.n; i++)
         s->names[s->n_names++] = h->conf.host_names.v[i];
     if (s->own_name[0])
         s->names[s->n_names++] = s->own_name;
+    if (h->conf.address && reach_host(h->conf.address, s->set_name))
+        s->names[s->n_names++] = s->set_name;
+    a->address = h->conf.address;
+    a->own_name = s->own_name;
     a->host_names = s->names;
     a->n_host_names = s->n_names;
     a->demo = h->conf.demo;
@@ -470,6 +475,14 @@ int hub_open(struct hub **ret, struct hub_conf *conf, struct err *err)
 int hub_addresses(const struct hub *h, struct buf *out)
 {
     return buf_addstr(out, buf_str(&h->addresses));
+}
+
+enum reach hub_reach(const struct hub *h, char url[OWN_URL_MAX], struct buf *command)
+{
+    enum reach r = reach_url(&h->api, NULL, url);
+    if (r == REACH_OK)
+        reach_command(&h->api, url, "TOKEN", command);
+    return r;
 }
 
 const char *hub_pin(const struct hub *h)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hub/conf.h"
+#include "hub/reach.h"
 
 struct hub;
 
@@ -12,6 +13,8 @@ typedef int hub_reload_fn(void *arg, struct hub_conf *ret, struct err *err);
 int hub_open(struct hub **ret, struct hub_conf *conf, struct err *err);
 /* One line per address, "https://127.0.0.1:8765". */
 int hub_addresses(const struct hub *h, struct buf *out);
+/* How other machines reach it, and the command that adds a node; both empty unless the result is REACH_OK. */
+enum reach hub_reach(const struct hub *h, char url[OWN_URL_MAX], struct buf *command);
 const char *hub_pin(const struct hub *h); /* of a certificate made here; NULL: none */
 /* The pin of whatever certificate it has, for processes of its own. False: none, it speaks no TLS. */
 bool hub_own_pin(const struct hub *h, char out[64]);

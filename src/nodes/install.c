@@ -13,6 +13,7 @@
 #include "base/rand.h"
 #include "http/address.h"
 #include "hub/handlers.h"
+#include "hub/reach.h"
 #include "now/view.h"
 
 #define AGENT_MAX (64u << 20)
@@ -77,7 +78,11 @@ enum reply_how get_install(struct api *a, struct request *rq, struct reply *rp)
     char url[OWN_URL_MAX], sum[65], unit_sum[65], curl[128] = "";
     uint8_t hash[32];
     uname(&un);
-    own_url(rq, url);
+    if (!reach_asked(a, rq, url))
+        return reply_problem(rp, 421,
+                             "this hub does not know itself as '%.*s': set `address` to the URL that other machines "
+                             "use",
+                             (int)MIN(rq->header(rq, "Host").len, 200u), rq->header(rq, "Host").p);
     agent_sum(a, rq->now_ms, sum);
     sha256(agent_unit().p, agent_unit().len, hash);
     hex_text(hash, sizeof(hash), unit_sum);
@@ -109,6 +114,23 @@ enum reply_how get_install(struct api *a, struct request *rq, struct reply *rp)
         rest = str_n(rest.p + used, rest.len - used);
     }
     return REPLY_NOW;
+}
+
+enum reply_how get_install_command(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_BUF command = BUF_INIT(1024);
+    char url[OWN_URL_MAX];
+    enum reach reach = reach_url(a, rq, url);
+    struct json j = reply_object(rp, 4096);
+    if (reach == REACH_OK) {
+        reach_command(a, url, "TOKEN", &command);
+        json_cstr(&j, "url", url);
+        json_cstr(&j, "command", command.p);
+    } else {
+        json_cstr(&j, "why", reach_words[reach]);
+        json_cstr(&j, "detail", reach_sentences[reach]);
+    }
+    return reply_object_end(rp, &j);
 }
 
 enum reply_how get_install_file(struct api *a, struct request *rq, struct reply *rp)

@@ -338,6 +338,7 @@ const struct route nodes_routes[] = {
     {METHOD_POST, "/api/v1/sources", ROLE_RELAY, .write = true, .max_body = 256u << 10,
      .summary = "A relay's sources: [{\"source\", \"way\", \"nodes\", \"error\", \"since\"}], kept for two minutes; or labels of its nodes: {\"labels\": {NODE: {NAME: VALUE}}}", .handle = post_sources},
     {GET, "/install", ROLE_NONE, .open = true, .summary = "A shell script that adds a node: curl -fsS URL/install | sh (it asks for a token), or | sh -s -- --token-file FILE", .handle = get_install},
+    {GET, "/api/v1/install", ROLE_NONE, .summary = "The command that adds a node, with TOKEN in place of a token, and the URL in it; `why` (loopback, container) and `detail` if other machines cannot reach the hub", .handle = get_install_command},
     {GET, "/install/{file}", ROLE_NONE, .open = true, .summary = "The agent binary, muster-agent-<arch>, and its unit, muster-agent.service", .handle = get_install_file},
     {GET, "/sd/prometheus", ROLE_NONE, .summary = "Our nodes for a Prometheus (http_sd)",
      .params = "port: of the exporter to scrape there, 9100 unless told; filter: nodes with a GPU that matches (docs/filter.md)", .handle = get_sd},

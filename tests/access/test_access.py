@@ -200,7 +200,7 @@ class Sessions(lib.Case):
     def test_up_prints_a_link_to_a_terminal_that_logs_in_once_and_nothing_to_a_pipe(self):
         flags = ("up", "--no-agent", "--read", "token", "--listen", "127.0.0.1:0", "--data", self.path("data"))
         quiet = self.start(lib.MUSTER, *flags)
-        quiet.wait_line(r"other machines cannot reach it")
+        quiet.wait_line(r"other machines cannot reach this hub: it listens on this machine alone")
         url = quiet.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
         self.assertEqual(lib.ask(url + "/healthz")[0], 200)
         self.assertEqual(quiet.stop(), 0)

@@ -255,8 +255,8 @@ class Whole(lib.Case):
         self.assertFalse(os.path.exists(self.path("data2/history.db")), "its week was made before")
 
     def test_up_says_how_to_add_a_node_where_others_can_reach_it(self):
-        p = self.start(lib.MUSTER, "up", "--no-agent", "--listen", "0.0.0.0:0", "--data", self.path("data"))
-        p.wait_line(r"add a node: `muster token new --role enroll --data \S+`, then there: curl -fsS http://[^/]+:\d+/install \| sh -s -- TOKEN")
+        p = self.start(lib.MUSTER, "up", "--no-agent", "--listen", "0.0.0.0:0", "--address", "http://gpu-hub.example:8765", "--data", self.path("data"))
+        p.wait_line(r"add a node: `muster token new --role enroll --data \S+`, then there: curl -fsS http://gpu-hub\.example:8765/install \| sh -s -- TOKEN")
         self.assertEqual(p.stop(), 0, p.text)
         self.assertEqual(self.run_any(lib.MUSTER, "up", "--no-agent", "--listen", "here")[0], 2)
 

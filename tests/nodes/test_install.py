@@ -6,6 +6,7 @@ only the part for users runs.
 """
 import contextlib
 import hashlib
+import json
 import os
 import platform
 import pty
@@ -258,15 +259,33 @@ class Install(lib.Case):
         self.assertEqual((status, body[:4]), (200, b"\x7fELF"))
 
     def test_one_client_s_host_never_reaches_another(self):
-        """The two addresses have the same FNV-1a hash: a cache keyed by that hash served the wrong script."""
+        """A Host with the FNV-1a hash of another made the hub serve the wrong script; one that is no address of this machine is refused."""
         true = "127.0.0.1:21200"
-        for host in (true, "other.localhost", "[2001:db8:1:4CCF:Ef54:E0B7:bDCb:4E7e]", true):
+        for host in (true, "other.localhost", true):
             _, _, body = lib.ask(self.hub.url + "/install", headers={"Host": host})
             self.assertIn(f"hub='http://{host}'".encode(), body)
-        for junk in ("10.66.6.6:oZAG0oJxw2xoXe4L0F20", "10.66.6.6:", "10.66.6.6:70000", "[::1]:x"):
+        for junk in ("[2001:db8:1:4CCF:Ef54:E0B7:bDCb:4E7e]", "198.51.100.77:8765", "10.66.6.6:oZAG0oJxw2xoXe4L0F20", "10.66.6.6:", "10.66.6.6:70000", "[::1]:x"):
             self.assertEqual(lib.ask(self.hub.url + "/install", headers={"Host": junk})[0], 421, junk)
         _, _, unit = lib.ask(self.hub.url + "/install/muster-agent.service")
         self.assertIn(f"unit_sum='{hashlib.sha256(unit).hexdigest()}'".encode(), body)
+
+    def test_a_command_for_other_machines_never_has_an_address_that_they_cannot_reach(self):
+        ask = lambda hub, **headers: json.loads(lib.ask(hub.url + "/api/v1/install", headers=headers)[2])
+        for host in (self.hub.url[7:], "localhost:8765", "[::1]", "198.51.100.77:8765"):
+            told = ask(self.hub, Host=host)
+            self.assertEqual((told["why"], told.get("command")), ("loopback", None), host)
+            self.assertIn("--listen 0.0.0.0:8765", told["detail"])
+        hub = self.start_hub("--address", "https://GPUs.example", "--host-names", "other.example", data=self.path("set"))
+        for host in (hub.url[7:], "gpus.example", "other.example:8765"):
+            self.assertEqual(ask(hub, Host=host), {"url": "https://GPUs.example", "command": "curl -fsS https://GPUs.example/install | sh -s -- TOKEN"}, host)
+            self.assertIn(b"hub='https://GPUs.example'", lib.ask(hub.url + "/install", headers={"Host": host})[2])
+        proxied = self.start_hub("--host-names", "gpus.example", data=self.path("proxied"))
+        self.assertEqual(ask(proxied, Host="gpus.example")["url"], "http://gpus.example")
+        told = json.loads(lib.ask(proxied.url + "/api/v1/install", headers={"Host": "gpus.example", "X-Forwarded-Proto": "https"})[2])
+        self.assertEqual(told["url"], "https://gpus.example")
+        for bad in ("gpus.example", "http://", "http://a/b", "http://a'b", "ftp://a"):
+            status, _, err = self.run_any(lib.MUSTER, "hub", "--address", bad, "--data", self.path("bad"))
+            self.assertEqual((status, "is not the address of a hub" in err), (2, True), err)
 
     @unittest.skipUnless(ROOT, "needs root for a chroot")
     def test_an_agent_without_libcurl_says_what_to_install(self):

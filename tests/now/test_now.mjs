@@ -363,8 +363,11 @@ test("without nodes it says how to add one, and the first one appears by itself"
     const page = await open(t, h.url);
     await page.getByText("Add the first one").waitFor();
     await says(page.locator("h1"), "no nodes yet");
-    await says(page.locator("main"), new RegExp(`curl -fsS ${h.url}/install \\| sh -s -- TOKEN`));
+    await says(page.locator("main"), /Other machines cannot reach this hub: .* Start it with --listen 0\.0\.0\.0:8765, or set --address /);
+    assert.ok(!(await words(page.locator("main"))).includes("curl"));
     await looksRight(page, "now-none");
+    const reached = await hub(t, { flags: ["--address", "https://gpus.example"] });
+    await says((await open(t, reached.url)).locator("main"), /curl -fsS https:\/\/gpus\.example\/install \| sh -s -- TOKEN/);
     await simulate(t, h, 2, "--gpus", 2);
     await until("both", async () => (await page.locator(".cell").count()) === 4);
     await says(page.locator("h1"), /of 4 free/);

@@ -15,6 +15,8 @@ export const say = {
     addFirst: "Add the first one",
     makeToken: "Make a token on the hub:",
     runThere: "Run on the machine to add:",
+    onlyHere: (listen, address) => ["Other machines cannot reach this hub: it listens on this machine alone. Start it with ", listen, ", or set ", address, " to the URL of the proxy in front of it."],
+    onlyInside: (address) => ["This hub does not know how other machines reach it: it has no address but those of a container. Start it with ", address, ", the URL that they use."],
     appears: "The node appears here as soon as it reports. No reload is needed.",
     matchesNothing: "The filter matches nothing",
     noneFits: (n, filter, words) => ["None of ", n, " GPUs fits ", filter, " just now", words, ". What fits later appears by itself."],

@@ -15,6 +15,8 @@ export const say = {
     addFirst: "最初のノードを追加してください",
     makeToken: "ハブでトークンを作成:",
     runThere: "追加するマシンで実行:",
+    onlyHere: (listen, address) => ["ほかのマシンはこのハブに接続できません。このマシン内でのみ待ち受けています。", listen, " を付けて起動するか、前段のプロキシの URL を ", address, " に設定してください。"],
+    onlyInside: (address) => ["ほかのマシンからの接続先が分かりません。ハブにはコンテナーのアドレスしかありません。", address, "（ほかのマシンが使う URL）を付けて起動してください。"],
     appears: "ノードが報告を始めるとここに表示されます。再読み込みは不要です。",
     matchesNothing: "該当する GPU はありません",
     noneFits: (n, filter, words) => ["現在、", n, " GPU のうち ", filter, words, " に該当するものはありません。該当すれば自動で表示されます。"],

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useSession } from "../access/session.js";
 import { send } from "../kit/api.js";
-import { Empty } from "../kit/empty.js";
+import { Empty, Unreachable, useInstall } from "../kit/empty.js";
 import { html } from "../kit/html.js";
 import { watch } from "../kit/live.js";
 import { modelOf, nodeName } from "../kit/model.js";
@@ -27,6 +27,7 @@ function Arrivals({ before }) {
 export default function Add() {
     const { role, known } = useSession();
     const { nodes } = useLive();
+    const install = useInstall();
     const [note, setNote] = useState("");
     const [command, setCommand] = useState("");
     const [wrong, setWrong] = useState("");
@@ -39,6 +40,8 @@ export default function Add() {
             <p>${say.logInToAdd(html`<a href="/login?to=/add">${say.logIn}</a>`)} <code>muster token new --role enroll</code></p>
         <//>`;
     }
+
+    if (install?.why) return html`<${Empty} title=${say.addNode}><${Unreachable} why=${install.why} /><//>`;
 
     /** @param {Event} e */
     async function onSubmit(e) {
