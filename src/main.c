@@ -7,6 +7,7 @@
 #include "base/secret.h"
 #include "base/version.h"
 #include "cli/cmd.h"
+#include "model/quantities.h"
 
 const struct cmd cmds[] = {
 #define COMMAND(word, name)                {word, cmd_##name, NULL, &name##_help, false, NULL},
@@ -40,6 +41,9 @@ static int help(FILE *to)
         if (!c->hidden)
             fprintf(to, "  %-11s %s\n", c->name, c->help->summary);
     }
+    fprintf(to, "\nHow much a GPU is used:\n");
+    for (const struct quantity *t = quantities; t->word; t++)
+        fprintf(to, "  %-11s %s\n", t->word, t->meaning);
     fprintf(to,
             "\n`muster COMMAND --help` explains one. Start with `muster up`, or `muster ls` for this machine alone.\n");
     return to == stderr ? EXIT_USAGE : EXIT_OK;

@@ -49,6 +49,7 @@ export function Help({ close }) {
         <dl class="keys">
             ${states.map((s) => html`<div><dt class=${s.word}><span class="mark">${s.mark}</span> ${stateName(s.word)}</dt><dd>${s.meaning}</dd></div>`)}
             <div><dt><span class="mark">⚑</span> ${say.booked}</dt><dd>${say.bookedMeans}</dd></div>
+            ${facts.terms.map(({ word, meaning }) => html`<div><dt>${say.terms[word]?.[0] ?? word}</dt><dd>${say.terms[word]?.[1] ?? meaning}</dd></div>`)}
         </dl>
         <${Hubs} />
         <p class="dim">muster ${build({ ...facts, version: facts.muster })} · <a data-load href="/api/v1/state">JSON</a> · <a data-load href="/metrics">Prometheus</a> · <a data-load href="/?term=true&detail=true">${say.text}</a></p>

@@ -35,6 +35,7 @@ export const say = {
     help: "Keys and marks",
     booked: "booked",
     bookedMeans: "in use and booked; by whom, where that is somebody else",
+    terms: /** @type {Record<string, [string, string]>} */ ({}),
     text: "text",
     hubs: "Hubs",
     leads: "leads",

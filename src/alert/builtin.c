@@ -484,7 +484,7 @@ const struct alert_rule alert_builtin[] = {
     RULE("gpu-memory", INFO, 10 * MIN_, 5 * MIN_, "less than one percent of a GPU's memory is left",
          "the next allocation may fail", .off = true, /* frameworks that take all of it do this on purpose */
          OF_GPU(full), .limit = 9900),
-    RULE("gpu-idle", INFO, 2 * HOUR, 2 * MIN_, "a GPU is held without work",
+    RULE("gpu-idle", INFO, 2 * HOUR, 2 * MIN_, "a GPU is held and idle",
          "end what holds it when it is not needed: others wait", .person = true,
          .you = "you hold {places}, idle for {for}", OF_GPU(idle)),
     RULE("booking-taken", WARNING, 10 * MIN_, 2 * MIN_, "somebody is on a GPU that another has booked",

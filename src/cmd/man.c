@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "model/metric.h"
+#include "model/quantities.h"
 
 static const struct opt man_opts[] = {{0}};
 const struct opt_cmd man_help = {
@@ -37,6 +38,9 @@ static void overview(struct buf *out)
         if (!c->hidden)
             buf_addf(out, ".TP\n.BR muster\\-%s (1)\n%s\n", c->name, c->help->summary);
     }
+    buf_adds(out, ".SH WORDS\nWhat every screen calls how much a GPU is used.\n");
+    for (const struct quantity *t = quantities; t->word; t++)
+        buf_addf(out, ".TP\n.B %s\n%s\n", t->word, t->meaning);
     buf_adds(out, ".SH METRICS\nNames as JSON has them, with their Prometheus name and unit.\n");
     for (int m = 0; m < M_COUNT; m++) {
         const char *unit = unit_names[metrics[m].unit];

@@ -260,7 +260,7 @@ static void put_legend(struct pen *pen, const struct sheet *f, double y)
     const struct {
         const char *words;
         int what;
-    } parts[] = {{night_legend(f->s), 0}, {"held without work", 1}, {"booked", 2}, {"no data: blank", 3}};
+    } parts[] = {{night_legend(f->s), 0}, {"idle", 1}, {"booked", 2}, {"no data: blank", 3}};
     double x = f->left;
 
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {

@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "format/render.h"
 #include "model/event.h"
+#include "model/quantities.h"
 
 static void put_metric(struct json *j, const struct metric_info *m, bool brief)
 {
@@ -50,6 +51,14 @@ void render_facts(struct buf *out, const char *name, const char *about, const ch
         json_cstr(&j, "mark", s->mark);
         json_cstr(&j, "ascii", s->ascii);
         json_cstr(&j, "meaning", s->meaning);
+        json_end_obj(&j);
+    }
+    json_end_arr(&j);
+    json_arr(&j, "terms");
+    for (const struct quantity *t = quantities; t->word; t++) {
+        json_obj(&j, NULL);
+        json_cstr(&j, "word", t->word);
+        json_cstr(&j, "meaning", t->meaning);
         json_end_obj(&j);
     }
     json_end_arr(&j);

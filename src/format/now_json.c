@@ -341,8 +341,10 @@ static char *device_at(char *at, const struct view *v, const struct device_now *
     at = word_at(at, KEY("state"), dev_states[d->state == DEV_STARTING ? DEV_STALE : d->state].word);
     at = flag_at(at, KEY("starting"), d->state == DEV_STARTING);
     at = ARRAY_AT(at, "reason", d->reason);
-    at = known_at(at, KEY("since"), d->since_ms, 0);
+    at = known_at(at, KEY("since"), device_since_ms(d), 0);
     at = known_at(at, KEY("idle_since"), device_idle_ms(d), 0);
+    if (d->state == DEV_BUSY && d->util_mean)
+        at = decimal_put(bytes_at(at, KEY("util_mean")), d->util_mean, 4);
     at = known_at(at, KEY("age_ms"), device_age_ms(d, v->at_ms), -1);
     at = SOME_AT(at, "parent", f->parent);
     at = known_at(at, KEY("mig"), f->mig, -1);
@@ -562,8 +564,10 @@ void render_summary(struct buf *out, const struct view *v, const struct tally *t
         json_fixed(j, "idle_cost", t->idle_cost, 1000000);
         json_cstr(j, "currency", v->currency);
     }
-    if (t->told)
-        json_fixed(j, "work", t->work / (int64_t)t->told, metrics[M_util].per);
+    if (t->told) {
+        json_fixed(j, "util", t->util / (int64_t)t->told, metrics[M_util].per);
+        json_fixed(j, "work", t->util / (int64_t)t->told, metrics[M_util].per); /* its former name */
+    }
     json_fixed(j, "power", t->power, metrics[M_power].per);
     json_end_obj(j);
     buf_addc(out, '\n');

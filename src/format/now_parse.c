@@ -405,6 +405,7 @@ static void get_device(struct parse *p, const json_t *o, struct node_fact *nf, i
     TEXT(o, "reason", d->reason);
     d->since_ms = get_ms(p, o, "since", 0);
     d->idle_since_ms = get_ms(p, o, "idle_since", 0);
+    d->util_mean = member(o, "util_mean") ? fixed_of(p, "util_mean", member(o, "util_mean"), metrics[M_util].per) : 0;
     int64_t age = get_ms(p, o, "age_ms", -1);
     d->split = get_bool(p, o, "split");
     get_advice(p, o, d);

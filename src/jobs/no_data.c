@@ -79,5 +79,5 @@ void no_data_text(const struct no_data *s, size_t of, const struct zone *zone, s
     else if (strcmp(s->state, node_words[NODE_UP]) == 0)
         buf_addf(out, "%s sends none", s->node);
     else
-        buf_addf(out, "%s is %s", s->node, s->state);
+        buf_addf(out, "%s is %s", s->node, state_shown(s->state));
 }

@@ -102,12 +102,13 @@ static int find_parts(struct reading *r, struct err *err)
     return past_each(r->past, EACH_JOB(&ask, take_part, r), err);
 }
 
-/* A run says of its utilisation that it is not work: the note need not. */
+/* A run shows that utilisation is not efficiency: the note need not. */
 static void copy_note(struct verdict_gpu *g, const struct device_fact *f)
 {
     struct str note = str_of(f->note);
-    if (str_ends(note, NOT_WORK))
-        note.len -= strlen(NOT_WORK);
+    int end = str_find(note, "; utilisation is not ");
+    if (end >= 0)
+        note.len = (size_t)end;
     snprintf(g->note, sizeof(g->note), "%.*s", STR_ARG(note));
 }
 

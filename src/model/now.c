@@ -34,7 +34,7 @@ void tally_add(struct tally *t, const struct view *v, const struct node_now *n)
         t->by_state[d->state]++;
         if (d->state == DEV_BUSY && sample_has(&d->now, M_util)) {
             t->told++;
-            t->work += d->now.v[M_util];
+            t->util += d->util_mean ? d->util_mean : d->now.v[M_util];
         }
         int64_t idle_ms = device_idle_ms(d);
         if (d->state != DEV_HELD || !idle_ms || v->at_ms - idle_ms < TALLY_IDLE_MS)
@@ -75,7 +75,7 @@ int view_counts(const struct view *v, const struct tally *t, const char *first, 
     }
     PART(t->by_state[DEV_BUSY], "busy")
     if (t->told)
-        buf_addf(out, ", %.0f %% of them at work", round((double)t->work / (double)t->told / 100));
+        buf_addf(out, ", utilisation %.0f %%", round((double)t->util / (double)t->told / 100));
     PART(t->by_state[DEV_HELD], "held")
     if (t->idle)
         buf_addf(out, ", %zu idle for 2 h", t->idle);

@@ -52,6 +52,7 @@ struct device_now {
     int64_t at_ms;            /* newest sample; 0: none yet */
     struct sample now;        /* newest known value of each metric */
     int64_t v_at_ms[M_COUNT]; /* when each was read */
+    int64_t util_mean;        /* of M_util over the last minute; 0: not known */
     size_t n_procs, n_custom;
     struct proc_now *procs;
     struct custom_now *custom;
@@ -133,10 +134,11 @@ struct view {
 #define TALLY_IDLE_MS 7200000ll /* held without work for so long is said apart */
 struct tally {
     size_t nodes, devices, by_state[DEV_STATES];
-    size_t idle;         /* held without work for TALLY_IDLE_MS */
-    int64_t idle_cost;   /* of those, since they last worked: millionths of the currency */
-    size_t told;         /* busy ones that tell utilisation, */
-    int64_t work, power; /* and the sum of it; power of all that tell it. As metrics.def has them */
+    size_t idle;       /* held without work for TALLY_IDLE_MS */
+    int64_t idle_cost; /* of those, since they last worked: millionths of the currency */
+    size_t told;       /* busy ones that tell utilisation, */
+    int64_t util,
+        power; /* and the sum of their means of a minute; power of all that tell it. As metrics.def has them */
     struct {
         size_t n;
         char name[NAME_MAX_LEN];
@@ -147,7 +149,7 @@ void tally_add(struct tally *t, const struct view *v, const struct node_now *n);
 void view_tally(const struct view *v, struct tally *ret);
 /* "11 of 48 free: 6 on dgx2, 4 on dgx5, 1 on ws3"; of a filtered view "3 of 48 match 'mem>40G': …" */
 int view_answer(const struct view *v, const struct tally *t, struct buf *out);
-/* All the others: "30 busy, 58 % of them at work · 6 held, 2 idle for 2 h, 0.80 EUR · 2 broken · 14.5 kW"; nothing of
+/* All the others: "30 busy, utilisation 58 % · 6 held, 2 idle for 2 h, 0.80 EUR · 2 offline · 14.5 kW"; nothing of
  * what there is none. first: written before it, if there is any; between: " · " */
 int view_counts(const struct view *v, const struct tally *t, const char *first, const char *between, struct buf *out);
 

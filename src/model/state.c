@@ -5,8 +5,8 @@
 
 const struct state_info dev_states[DEV_STATES] = {
     [DEV_FREE] = {"free", "○", ".", "nobody, nothing booked", 32},
-    [DEV_HELD] = {"held", "◐", "o", "somebody's, not working", 33},
-    [DEV_BUSY] = {"busy", "●", "#", "working", 94},
+    [DEV_HELD] = {"held", "◐", "o", "in use by somebody, idle", 33},
+    [DEV_BUSY] = {"busy", "●", "#", "used now or within the last minute", 94},
     [DEV_UNKNOWN] = {"unknown", "?", "~", "tells neither use nor memory", 90},
     [DEV_STARTING] = {"starting", "◌", ":", "no data since the start of its agent or of the hub", 90},
     [DEV_STALE] = {"stale", "◌", "?", "no data", 90},

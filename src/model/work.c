@@ -15,9 +15,10 @@ const struct gpu_peak *gpu_peak_of(const char *model)
     return at && at->sms ? at : NULL;
 }
 
+#define OLD_NOTE "work is not measured: " /* of agents before it was called efficiency */
 bool note_of_work(const char *note)
 {
-    return str_starts(str_of(note), NO_WORK_FOR(""));
+    return str_starts(str_of(note), NO_WORK_FOR("")) || str_starts(str_of(note), OLD_NOTE);
 }
 
 bool work_of(const struct sample *s, int64_t *ret)

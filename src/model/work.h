@@ -13,8 +13,8 @@ enum { SPIN_ACTIVE = 9000, SPIN_SM = 500 };
 #define SPIN_WORDS "runs, but does almost nothing"
 
 /* Why the work of a GPU is not known: what its note says where nothing worse is to be said. */
-#define NO_WORK_FOR(why) "work is not measured: " why
-#define NOT_WORK         "; utilisation is not work"
+#define NO_WORK_FOR(why) "efficiency is not measured: " why
+#define NOT_WORK         "; utilisation is not efficiency"
 #define NO_WORK(why)     NO_WORK_FOR(why) NOT_WORK
 #define NO_WORK_RIGHTS   NO_WORK("the driver wants admin rights for it")
 #define NO_WORK_MODEL    NO_WORK("GPUs before Hopper do not tell it")

@@ -206,6 +206,15 @@ static void watch_work(const struct state_rule *rule, struct live_dev *ld, const
     }
 }
 
+/* Every new tick of utilisation, for its mean over a minute. */
+static void average_util(struct live_dev *ld, const struct batch *b, const struct column *c, int64_t shift_ms,
+                         int64_t now_ms)
+{
+    for (size_t i = 0; i < b->n_ticks; i++)
+        if (column_has(c, i))
+            last_minute_add(&ld->util, tick_at(b, i, shift_ms, now_ms), c->v[i]);
+}
+
 /* to: of each slot. */
 static void take_columns(struct live_node *n, const struct target *to, const struct state_rule *rule,
                          const struct batch *b, int64_t shift_ms, int64_t now_ms)
@@ -233,6 +242,8 @@ static void take_columns(struct live_node *n, const struct target *to, const str
         }
         if (tells && t->dev)
             watch_work(rule, t->dev, b, c, (enum metric)m, i, shift_ms, now_ms);
+        if (m == M_util && t->dev)
+            average_util(t->dev, b, c, shift_ms, now_ms);
         if (c->metric >= METRIC_CUSTOM && (size_t)(c->metric - METRIC_CUSTOM) < n->now.fact.n_custom)
             take_custom(t, c->metric, c->v[i], at);
     }
@@ -268,6 +279,7 @@ static void let_go(const struct target *t, int64_t keep_ms)
 static void settle_device(struct device_now *d, struct live_dev *ld, int64_t begin_ms, int64_t keep_ms)
 {
     d->now.at_ms = d->at_ms;
+    d->util_mean = last_minute_mean(&ld->util);
     if (ld->new_known_ms) {
         if (ld->known_ms && begin_ms - ld->known_ms > MAX(UNSEEN_MS, keep_ms)) { /* nobody saw whether it worked */
             ld->work_ms = 0;
@@ -355,6 +367,7 @@ static void forget_future(struct live_node *n, int64_t now_ms)
         memset(d->v_at_ms, 0, sizeof(d->v_at_ms));
         d->n_custom = 0;
         n->devs[i].known_ms = n->devs[i].work_ms = 0;
+        n->devs[i].util = (struct last_minute){0};
     }
 }
 bool node_take_batch(struct live_node *n, const struct state_rule *rule, const struct batch *b, int64_t shift_ms,

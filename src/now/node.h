@@ -3,6 +3,7 @@
 
 #include "now/gpu_watch.h"
 #include "now/judge.h"
+#include "now/last_minute.h"
 
 #define LATELY_MS 600000 /* what was seen longer ago says nothing of now */
 
@@ -14,6 +15,7 @@ struct live_dev {
     int64_t free_ms;  /* out of sight, it was free before, since then; 0: it was not */
     bool from_before; /* known_ms and work_ms are of before the hub started */
     size_t cap_procs, cap_custom;
+    struct last_minute util; /* for device_now.util_mean */
     struct gpu_watch *watch; /* NULL: nobody is on it, or it tells no activity */
     enum why why;            /* what reason says */
     int64_t amount;

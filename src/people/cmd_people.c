@@ -36,7 +36,7 @@ const struct opt_cmd people_help = {
 
 static const struct opt idle_opts[] = {
     CLIENT_OPTS(people_conf, client),
-    OPT(people_conf, longer, 'l', OPT_STR, "30m", "TIME", "without work for at least so long"),
+    OPT(people_conf, longer, 'l', OPT_STR, "30m", "TIME", "idle for at least this long"),
     OPT(people_conf, filter, 'f', OPT_STR, NULL, "FILTER", "only GPUs that fit, as 'model:h200 not user:kim'"),
     OPT(people_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
     OPT(people_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
@@ -44,7 +44,7 @@ static const struct opt idle_opts[] = {
 };
 const struct opt_cmd idle_help = {
     .name = "muster idle",
-    .summary = "GPUs that are held without work, by whom, for how long",
+    .summary = "list held and idle GPUs, by whom, for how long",
     .args = "",
     .about = "The longest first. What it cost is shown where the hub knows prices (usage.price). Exit status 1: there "
              "is none.",
@@ -149,7 +149,7 @@ int cmd_people(struct cmd_call *c)
 
 int cmd_idle(struct cmd_call *c)
 {
-    struct hub_listing l = {LISTING(idle_help, idle_columns, fill_idle, "nobody holds a GPU without work for so long"),
+    struct hub_listing l = {LISTING(idle_help, idle_columns, fill_idle, "no GPU is held and idle for that long"),
                             .no = true};
 
     return ask_hub(c, &l, "/api/v1/idle", NULL);

@@ -133,7 +133,7 @@ static int wrong_rows(struct scheduled_job *k, const struct past_source *past, s
 
 static const struct column_spec spell_columns[] = {
     {"person", "PERSON", CELL_TEXT, .weight = 100},
-    {"idle_long", "WITHOUT WORK", CELL_INT, .right = true, .weight = 95},
+    {"idle_long", "IDLE", CELL_INT, .right = true, .weight = 95},
     {"ratio", "OF HELD", CELL_INT, .right = true, .weight = 90},
 };
 static const struct column_spec now_columns[] = {
@@ -336,12 +336,12 @@ static void add_parts(const struct scheduled_job *k, const struct tables *v, str
     if (k->idle) {
         p = &l->v[l->n++];
         *p = (struct letter_part){.title = k->spells,
-                                  .none = "Nobody held a GPU without work for so long.",
+                                  .none = "No GPU was held and idle for that long.",
                                   .rows = &v->spells,
                                   .bar = "idle_long"};
         more_of(p->more, v->n_spells, v->spells.n);
         p = &l->v[l->n++];
-        *p = (struct letter_part){.title = "GPUs that are held without work now", .rows = &k->idle_now};
+        *p = (struct letter_part){.title = "GPUs that are held and idle now", .rows = &k->idle_now};
         more_of(p->more, k->n_idle_now, k->idle_now.n);
     }
     if (k->alerts)
@@ -531,7 +531,7 @@ struct past_ask *scheduled_ask(struct api *a, const struct scheduled *b, const s
                                       [USAGE_TEAM] = b->team,
                                       [USAGE_COMPANY] = b->company};
     usage_now_of(a->hub, &usage);
-    snprintf(spells, sizeof(spells), "Held without work, for %s and longer", clock_span(usage.spell_ms, span));
+    snprintf(spells, sizeof(spells), "Held and idle, for %s and longer", clock_span(usage.spell_ms, span));
     k->spells = arena_str(&k->mem, spells);
     k->usage = usage_job_new(a, text, filter, now_ms);
     idle_now(k, a, b, filter);

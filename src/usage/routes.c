@@ -331,7 +331,7 @@ const struct route usage_routes[] = {
      .params = "filter: on which GPUs (docs/filter.md); me: whom 'mine' means without a token; recent: also those who are on none but used some lately", .handle = get_people},
     {GET, "/api/v1/usage", ROLE_NONE, .summary = "Who used how much: held, busy, idle and effective GPU time, tensor time, memory, energy, cost (docs/usage.md)",
      .params = "by: person, team, project, company, node, model, device or job; from: time or date; to: time or date, whose end is meant; last: 30d unless told; period: hour, day, week, month, year or all; zone: Europe/Berlin, the hub's unless told; week-start: monday unless told; person, team, project, company, node, model, device: only of this one; filter: GPUs that fit now (docs/filter.md); format: json, table, csv, html, pdf, svg or png; width: columns of a table", .handle = get_usage},
-    {GET, "/api/v1/idle", ROLE_NONE, .summary = "GPUs that somebody holds without work, the longest first",
+    {GET, "/api/v1/idle", ROLE_NONE, .summary = "GPUs that are held and idle, the longest first",
      .params = "longer: at least so long, 30m unless told; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token; format: json or csv", .handle = get_idle},
     {METHOD_POST, "/api/v1/usage/recount", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "Count every hour again, out of processes and minutes", .handle = post_recount},

@@ -9,7 +9,8 @@ struct buf;
 
 /* What a document says below its heading where anything was measured. */
 #define USAGE_EFFECTIVE                                                                                                \
-    "Effective: hours times work, the busiest part of the GPU; tensor: hours times the share of time that its tensor " \
+    "Effective: hours times efficiency, the share of its peak that the busiest part reached; tensor: hours times the " \
+    "share of time that its tensor "                                                                                   \
     "pipes worked. 3 of 5 h: 5 were measured."
 
 void render_usage_json(struct buf *out, const struct usage_table *t);

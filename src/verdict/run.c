@@ -320,7 +320,7 @@ static void put_activity(struct buf *out, const struct run_told *t)
     } else {
         buf_adds(out, t->why ? t->why : "work is not measured");
         if (!isnan(m->mean[RUN_UTIL]))
-            buf_addf(out, ", utilisation %.0f %%, which is not work", percent(m->mean[RUN_UTIL]));
+            buf_addf(out, ", utilisation %.0f %% (not efficiency)", percent(m->mean[RUN_UTIL]));
     }
 }
 

@@ -23,7 +23,7 @@ enum run_value {
     RUN_FP32,
     RUN_WORK,
     RUN_FLOPS, /* TFLOP/s as bf16 */
-    RUN_UTIL,  /* which is not work */
+    RUN_UTIL,  /* which is not efficiency */
     RUN_POWER, /* W */
     RUN_CLOCK, /* of the highest */
     RUN_CPU,   /* cores that its processes use, with their children */

@@ -65,7 +65,7 @@ const QUESTIONS = [
     }],
     ["Whom do I ask for an idle GPU?", 1, 0, async (page, hand) => {
         await hand.click(view(page, "People"));
-        await says(page.getByRole("region", { name: "Held without work" }).locator("tbody"), /dgx1:4 lee/);
+        await says(page.getByRole("region", { name: "Held and idle" }).locator("tbody"), /dgx1:4 lee/);
     }],
 ];
 

@@ -6,7 +6,7 @@ import { clean, counts, folder, hub, json, looksRight, open, refused, says, shar
 
 const HOSTS = ["host1.domain.tld.example", "h2"];
 const DEAD = "process 31415 has ended but its children keep the memory: 31416";
-const NO_WORK = "work is not measured: nvidia-smi does not tell it; utilisation is not work";
+const NO_WORK = "efficiency is not measured: nvidia-smi does not tell it; utilisation is not efficiency";
 const stamp = (ago_s) => new Date(Date.now() - ago_s * 1000).toISOString().replace("T", " ").replaceAll("-", "/").slice(0, 23);
 
 /** What the node scripts leave of a host: GPU 0 is raj's and busy, 1 is free. */

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "format/render.h"
+#include "now/ls.h"
 #include "view_fixture.h"
 
 static json_t *load(const struct buf *b)
@@ -27,6 +28,35 @@ static void the_state_is_as_the_golden_file(void **unused)
     render_state(&b, &c->v);
     assert_golden("state.json", &b);
     json_decref(load(&b));
+    cluster_free(c);
+}
+
+/* `since` of the state is SINCE of `muster ls`. */
+static void since_is_the_same_in_state_and_list(void **unused)
+{
+    struct cluster *c = cluster_new();
+    AUTO_BUF state = BUF_INIT(1 << 20), list = BUF_INIT(1 << 20);
+    AUTO_ROWS rows = {0};
+    size_t row = 0, held = 0;
+
+    (void)unused;
+    render_state(&state, &c->v);
+    ls_rows(&c->v, LS_PLAIN, &rows);
+    render_rows_json(&list, &rows);
+    json_t *top = load(&state), *ls = load(&list), *node, *d;
+    size_t i, k;
+    json_array_foreach (json_object_get(top, "nodes"), i, node) {
+        json_array_foreach (json_object_get(node, "devices"), k, d) {
+            const json_t *other = json_array_get(ls, row++);
+            assert_int_equal(json_integer_value(json_object_get(d, "since")),
+                             json_integer_value(json_object_get(other, "since")));
+            held += strcmp(json_string_value(json_object_get(d, "state")), "held") == 0;
+        }
+        row += json_array_size(json_object_get(node, "devices")) == 0; /* a node without GPUs has a row */
+    }
+    assert_true(held > 0);
+    json_decref(top);
+    json_decref(ls);
     cluster_free(c);
 }
 
@@ -369,7 +399,7 @@ static void two_hosts_of_one_name_are_one_key(void **unused)
     cluster_free(c);
 }
 
-TESTS(cmocka_unit_test(the_state_is_as_the_golden_file),
+TESTS(cmocka_unit_test(the_state_is_as_the_golden_file), cmocka_unit_test(since_is_the_same_in_state_and_list),
       cmocka_unit_test(every_metric_is_in_the_state_and_absent_ones_are_not),
       cmocka_unit_test(command_lines_are_shown_to_whom_they_may), cmocka_unit_test(what_was_written_is_read_back),
       cmocka_unit_test(bad_states_are_refused_with_a_reason),

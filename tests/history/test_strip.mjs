@@ -27,7 +27,7 @@ test("the cluster's strip: who, work, without work, sorted, filtered, of a week"
     await until("people", async () => (await page.locator(".holder em").count()) > 10);
     assert.ok((await page.locator(".night-track .unworked").count()) > 0);
     assert.ok((await page.locator("path.shade9").count()) > 0);
-    await says(page.locator(".night-legend"), "darker is busier: utilisation held without work booked no data");
+    await says(page.locator(".night-legend"), "darker is busier: utilisation idle booked no data");
     await until("each says what it does now", async () => (await words(rows(page).first().locator(".night-now"))).match(/^(○ free|[●◐] \d+ %)$/));
     await looksRight(page, "strip");
     const first = await names(page);

@@ -93,7 +93,7 @@ test("a run of which nothing is measured says so, and one that is not there", as
     const job = await label(h, admin, { name: "train.py", kind: "record", devices: node.devices.map((d) => d.uuid), person: "kim", start: Date.now() - 60000 });
     const page = await open(t, `${h.url}/run/${job.id}`, { height: 1400 });
     await page.locator(".run .sentence").waitFor();
-    assert.match(await page.locator(".run .sentence").innerText(), /^4 x .*: work is not measured: .*which is not work/);
+    assert.match(await page.locator(".run .sentence").innerText(), /^4 x .*: efficiency is not measured: .*\(not efficiency\)/);
     assert.equal(await page.locator(".advice").count(), 0);
     await until("its charts", async () => (await page.locator(".multiples").count()) === 4);
     await looksRight(page, "run-not-measured");

@@ -170,13 +170,13 @@ class Runs(lib.Case):
     def test_what_is_not_measured_is_said_and_never_zero(self):
         self.hub = self.start_hub(*FLAGS)
         node, began = sender.Node("old1"), (int(time.time()) // 60 - 60) * 60000
-        node.note = "work is not measured: GPUs before Hopper do not tell it; utilisation is not work"
+        node.note = "efficiency is not measured: GPUs before Hopper do not tell it; utilisation is not efficiency"
         self.past(node, began, 3, power=300_000)
         job = self.label(name="train", kind="custom", node="old1", devices=[node.uuid], start=began, end=began + 180_000)
         v = self.verdict(job)
         self.assertEqual((v["active"], v["waited"], v["tensor_peak"], v["work"], v["cost"], v["measured"], v["why"], v["advice"], v["rules"]),
-                         (None, None, None, None, None, False, "work is not measured: GPUs before Hopper do not tell it", [], False))
-        self.assertEqual(v["sentence"], "1 x Test for 3 m: work is not measured: GPUs before Hopper do not tell it, utilisation 50 %, which is not work; 15 Wh")
+                         (None, None, None, None, None, False, "efficiency is not measured: GPUs before Hopper do not tell it", [], False))
+        self.assertEqual(v["sentence"], "1 x Test for 3 m: efficiency is not measured: GPUs before Hopper do not tell it, utilisation 50 % (not efficiency); 15 Wh")
         nothing = self.verdict(self.label(name="x", kind="custom", node="old1", start=began))
         self.assertEqual((nothing["devices"], nothing["why"], nothing["energy"]), ([], "no GPU of it is known", None))
         earlier = self.verdict(self.label(name="y", kind="custom", node="old1", devices=[node.uuid], start=began - 600_000, end=began - 300_000))

@@ -103,6 +103,29 @@ static void l1_an_older_batch_never_overwrites_newer_values(void **unused)
     live_free(l);
 }
 
+static void utilisation_has_a_mean_of_the_last_minute(void **unused)
+{
+    struct live *l = live_new(NULL, NULL, NULL);
+    struct node_now *n = node_with_gpus(l, "k1", NOW);
+    struct tally t;
+
+    (void)unused;
+    for (int64_t s = 0; s < 200; s++) { /* a step of 4 s at 100 %, 1 s at 0 */
+        int64_t at = NOW + s * 1000;
+        send_util(l, n, 1, &(int64_t){s % 5 ? 10000 : 0}, 1, at, at);
+    }
+    assert_in_range(n->devices[0].util_mean, 7900, 8100);
+    send_util(l, n, 1, &(int64_t){0}, 1, NOW + 200000, NOW + 200000); /* between two steps: no 0 % in the headline */
+    n->devices[0].state = DEV_BUSY;
+    view_tally(&(struct view){.n = 1, .nodes = &(const struct node_now *){n}}, &t);
+    assert_int_equal(t.told, 1);
+    assert_in_range(t.util, 7700, 8100);
+    for (int64_t s = 1; s < 61; s++)
+        send_util(l, n, 1, &(int64_t){2000}, 1, NOW + (200 + s) * 1000, NOW + (200 + s) * 1000);
+    assert_int_equal(n->devices[0].util_mean, 2000); /* what was longer ago no longer counts */
+    live_free(l);
+}
+
 static void l2_absent_stays_absent_and_values_know_their_age(void **unused)
 {
     struct live *l = live_new(NULL, NULL, NULL);
@@ -993,6 +1016,7 @@ static void nodes_are_in_order_as_they_come_and_go(void **unused)
 
 TESTS(cmocka_unit_test(nodes_are_in_order_as_they_come_and_go),
       cmocka_unit_test(l1_an_older_batch_never_overwrites_newer_values),
+      cmocka_unit_test(utilisation_has_a_mean_of_the_last_minute),
       cmocka_unit_test(l2_absent_stays_absent_and_values_know_their_age),
       cmocka_unit_test(l2_a_value_no_longer_given_is_let_go), cmocka_unit_test(l3_each_change_raises_the_versions),
       cmocka_unit_test(l4_time_is_what_the_caller_says), cmocka_unit_test(what_nobody_saw_is_not_idleness),

@@ -15,7 +15,7 @@ test("which GPU is free: no click", async (t) => {
     const page = await open(t, (await theDemo()).url);
     await page.waitForSelector(".cell");
     await says(page.locator("h1"), /^○ \d+ of 48 free: \d+ on dgx/);
-    await says(page.locator(".counts"), /^● \d+ busy, \d+ % of them at work ◐ \d+ held.* ◌ 8 offline ✕ 8 hung [\d.]+ kW 6 nodes/);
+    await says(page.locator(".counts"), /^● \d+ busy, utilisation \d+ % ◐ \d+ held.* ◌ 8 offline ✕ 8 hung [\d.]+ kW 6 nodes/);
     await counts(page.locator(".cell"), 48);
     await until("kim's GPU", async () => /^dgx1 GPU 0: busy, kim, \d+\s% used, memory \d+\s% full$/.test(await cell(page, "dgx1", 0).getAttribute("aria-label")));
     await looksRight(page, "now-1280-light");
@@ -32,7 +32,7 @@ test("the head of the page adds up to all GPUs, and is what muster ls and the hu
     assert.equal(free + busy + held + offline + hung, all);
     assert.equal(all, 48);
     const ls = await run(t, path.join(process.env.MUSTER_BIN ?? `${TOP}/build`, "muster"), "ls", "--hub", h.url);
-    assert.match(ls, new RegExp(`^${free} of 48 free: .*\n\\d+ busy, \\d+ % of them at work · \\d+ held.* · 8 offline · 8 hung · [\\d.]+ kW$`, "m"));
+    assert.match(ls, new RegExp(`^${free} of 48 free: .*\n\\d+ busy, utilisation \\d+ % · \\d+ held.* · 8 offline · 8 hung · [\\d.]+ kW$`, "m"));
     assert.equal(await page.title(), `${free} free · muster`);
     await page.locator(".counts a", { hasText: "hung" }).click();
     await says(page.locator("h1"), "8 of 48 match, 0 free");

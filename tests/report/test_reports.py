@@ -210,7 +210,7 @@ class Reports(Base):
         self.assertRegex(out, r"(?m)^daily +usage by person +day +08:00 .* prog, other ")
         self.assertRegex(out, r"(?m)^look +usage by node +week .*\(none\)")
         text = self.run_ok(lib.MUSTER, "reports", "show", "daily", env=env)
-        self.assertIn("Held without work, for 30 m and longer", text)
+        self.assertIn("Held and idle, for 30 m and longer", text)
         self.assertRegex(text, r"(?m)^What went wrong\nALERT .*\nnode-down +critical +3 +1 +sim1, sim2\ngpu-idle +info +1 +0 +sim1:2\n\n")
         self.assertTrue(all(len(line) <= 90 for line in text.splitlines()), text)
         self.run_ok(lib.MUSTER, "reports", "show", "daily", "--format", "html", "-o", self.path("d.html"), env=env)

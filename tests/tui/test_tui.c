@@ -200,7 +200,7 @@ static void a_gpu_says_why_values_are_missing(void **unused)
     has(wide, NO_WORK_RIGHTS);
     free(wide);
     char *narrow = after("", 80, 24); /* not cut there */
-    has(narrow, "utilisation is\n   not work\n");
+    has(narrow, "utilisation\n   is not efficiency\n");
     has(narrow, "needs service: a memory row could not be\n   remapped\n");
     free(narrow);
 }

@@ -21,8 +21,8 @@ test("a table with its sum, a chart over time, sorted by any column", async (t) 
     const { url } = await theDemo();
     const page = await open(t, url + "/usage?last=7d", { width: 1600, height: 1000 });
     await rows(page).first().waitFor();
-    await says(page.locator("h1"), /^[\d,]+\.\d h of GPU time held in the last 7 days, \d+ % of them busy, work \d+ %$/);
-    await says(page.locator(".usage thead"), /^person held ↓ h busy h effective h tensor h idle h long idle h memory GiB h energy kWh per eff\. hour kWh cost EUR CO₂ kg share busy work$/);
+    await says(page.locator("h1"), /^[\d,]+\.\d h of GPU time held in the last 7 days, \d+ % of them busy, efficiency \d+ %$/);
+    await says(page.locator(".usage thead"), /^person held ↓ h busy h effective h tensor h idle h long idle h memory GiB h energy kWh per eff\. hour kWh cost EUR CO₂ kg share busy efficiency$/);
     let held = 0;
     let before = Infinity;
     for (const row of await rows(page).all()) {
@@ -135,9 +135,9 @@ test("names are just names, also where they are counted; what is held without wo
     }
     await looksRight(page, "usage-evil");
     await page.goto(h.url + "/people");
-    const idle = page.getByRole("region", { name: "Held without work" });
+    const idle = page.getByRole("region", { name: "Held and idle" });
     await until("the idle one, and what its worth is counted in", async () => (await idle.count()) && /EUR idles:0/.test(await words(idle)));
-    await says(idle, /^held without work for longer than .* 1 GPU, worth \d\.\d\d EUR GPU held by idle for memory program worth EUR idles:0 <img src=x onerror=boom\(\)> [23] h .*1 GiB python [456]\.\d\d$/);
+    await says(idle, /^held and idle for longer than .* 1 GPU, worth \d\.\d\d EUR GPU held by idle for memory program worth EUR idles:0 <img src=x onerror=boom\(\)> [23] h .*1 GiB python [456]\.\d\d$/);
     await looksRight(page, "people-idle");
     await page.locator("select[name=longer]").selectOption("8h");
     await until("none for so long", async () => / none$/.test(await words(idle)));
@@ -156,7 +156,7 @@ test("on the first day, without anything, it says so", async (t) => {
 test("trends: use, power and free over weeks, a week hour by hour, months with the month before", async (t) => {
     const { url } = await theDemo();
     const page = await open(t, url + "/trends", { width: 1440, height: 1100 });
-    await says(page.locator("h1"), /^\d+ % of all GPU time was held, \d+ % at work in the last 4 weeks$/);
+    await says(page.locator("h1"), /^\d+ % of all GPU time was held, \d+ % busy in the last 4 weeks$/);
     const { rows: days } = await json(url + "/api/v1/usage?by=model&period=day&last=28d");
     const chart = page.locator(".stack").first();
     await until("a bar a day", async () => (await chart.locator("g").count()) === days.length);

@@ -310,9 +310,9 @@ static void a_run_in_one_sentence(void **unused)
     run_sentence(&b, &(struct run_told){.what = "1 x A100",
                                         .ms = 60000,
                                         .m = &m,
-                                        .why = "work is not measured: GPUs before Hopper do not tell it"});
-    assert_string_equal(b.p, "1 x A100 for 1 m: work is not measured: GPUs before Hopper do not tell it, utilisation "
-                             "50 %, which is not work");
+                                        .why = "efficiency is not measured: GPUs before Hopper do not tell it"});
+    assert_string_equal(b.p, "1 x A100 for 1 m: efficiency is not measured: GPUs before Hopper do not tell it, "
+                             "utilisation 50 % (not efficiency)");
 }
 
 TESTS(cmocka_unit_test(a_gpu_is_summed_as_a_second_way_sums_it),

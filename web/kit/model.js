@@ -120,8 +120,8 @@ export function modelOf(n) {
 export const IDLE_LONG_MS = 2 * 3600 * 1000; /* held without work for so long is said apart */
 
 /**
- * What a cluster comes to, by the rules of view_tally in src/model/now.c. where: nodes with free GPUs, most first. work: mean utilisation of
- * the busy ones, undefined where none tells it. idle: held for long without work, and what that cost. power: in watts.
+ * What a cluster comes to, by the rules of view_tally in src/model/now.c. where: nodes with free GPUs, most first. util: mean utilisation of
+ * the busy ones over a minute, undefined where none tells it. idle: held for long without work, and what that cost. power: in watts.
  * @param {Node[]} nodes @param {number} now
  */
 export function tally(nodes, now) {
@@ -129,7 +129,7 @@ export function tally(nodes, now) {
     const by = {};
     /** @type {{ node: Node, free: number }[]} */
     const where = [];
-    let [devices, idle, idleCost, told, worked, power] = [0, 0, 0, 0, 0, 0];
+    let [devices, idle, idleCost, told, used, power] = [0, 0, 0, 0, 0, 0];
     for (const n of nodes) {
         let free = 0;
         for (const d of n.devices) if (isFresh(d)) power += d.metrics.power ?? 0; /* of MIG instances only the GPU tells it */
@@ -139,7 +139,7 @@ export function tally(nodes, now) {
             if (d.state === "free") free++;
             if (d.state === "busy" && d.metrics.util !== undefined) {
                 told++;
-                worked += d.metrics.util;
+                used += d.util_mean ?? d.metrics.util;
             }
             if (d.state !== "held" || !d.idle_since || now - d.idle_since < IDLE_LONG_MS) continue;
             idle++;
@@ -148,5 +148,5 @@ export function tally(nodes, now) {
         if (free) where.push({ node: n, free });
     }
     where.sort((a, b) => b.free - a.free);
-    return { devices, by, where, idle, idleCost, work: told ? worked / told : undefined, power };
+    return { devices, by, where, idle, idleCost, util: told ? used / told : undefined, power };
 }

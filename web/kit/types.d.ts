@@ -40,6 +40,8 @@ export interface Device {
     reason: string;
     since?: number;
     idle_since?: number;
+    /** Of a busy one: utilisation, the mean of the last minute. */
+    util_mean?: number;
     age_ms?: number;
     parent?: string;
     mig?: number;
@@ -230,6 +232,8 @@ export interface Facts {
     /** By whose limits to colour; absent: our own. */
     colours?: string;
     states: { word: State; mark: string; ascii: string; meaning: string }[];
+    /** The glossary: what screens call how much a GPU is used. */
+    terms: { word: string; meaning: string }[];
     node_states: string[];
     events: string[];
     metrics: Metric[];

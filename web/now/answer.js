@@ -40,9 +40,9 @@ function Count({ word, n, children }) {
 }
 
 /** bars: cells have them, and what they mean is said. @param {{ nodes: Node[], sum: Tally, bars: boolean }} props */
-export function Counts({ nodes, bars, sum: { by, work, idle, idleCost, power: watts } }) {
+export function Counts({ nodes, bars, sum: { by, util, idle, idleCost, power: watts } }) {
     return html`<ul class="counts" aria-label=${say.byState}>
-        <${Count} word="busy" n=${by.busy ?? 0}>${work !== undefined && html`${COMMA}<span title=${say.atWorkMeans}>${say.atWork(percent(work))}</span>`}<//>
+        <${Count} word="busy" n=${by.busy ?? 0}>${util !== undefined && html`${COMMA}<span title=${say.usedMeans}>${say.utilisation(percent(util))}</span>`}<//>
         <${Count} word="held" n=${by.held ?? 0}>
             ${idle > 0 && html`${COMMA}<a href=${filtered("held idle>2h")} title=${say.idleMeans}>${say.idleLong(idle)}</a>`}
             ${idleCost > 0 && html`${COMMA}<span title=${say.costMeans}>${number(idleCost, 2)} ${live.currency}</span>`}

@@ -65,8 +65,8 @@ function Used({ by, kind, name }) {
     return html`<section aria-label=${say.usage} ref=${box}>
         <h2>${say.hoursADay}</h2>
         <${Stack} title=${say.hoursADay} unit="h" labels=${days.map(dayLabel)} width=${Math.max(0, width - 72)} write=${(/** @type {number} */ v) => inWords(COLUMNS[0], v * 3600)}
-            parts=${[{ name: say.atWork, colour: "busy", v: hours("busy") }, { name: say.heldIdle, colour: "held", v: hours("idle") }]} />
-        <ul class="keys-of dim"><li><i class="swatch" style=${{ background: "var(--busy)" }} />${say.atWork}</li><li><i class="swatch" style=${{ background: "var(--held)" }} />${say.heldIdle}</li>
+            parts=${[{ name: say.busy, colour: "busy", v: hours("busy") }, { name: say.heldIdle, colour: "held", v: hours("idle") }]} />
+        <ul class="keys-of dim"><li><i class="swatch" style=${{ background: "var(--busy)" }} />${say.busy}</li><li><i class="swatch" style=${{ background: "var(--held)" }} />${say.heldIdle}</li>
             <li><a href=${href("/usage", { by: into, in: `${kind}:${name}` })}>${say.by(into)}</a></li><li>${say.daysOf(by.zone)}</li></ul>
     </section>`;
 }
@@ -74,7 +74,7 @@ function Used({ by, kind, name }) {
 /** The sums as facts. @param {{ all: Usage, row: UsageRow }} props */
 function Sums({ all, row }) {
     return html`<dl class="facts" aria-label=${say.usageOf30}>
-        <div><dt>${say.days30}</dt><dd>${row.held ? say.shareAtWork(percent(Number(row.busy ?? 0) / row.held)) : ""}</dd></div>
+        <div><dt>${say.days30}</dt><dd>${row.held ? say.shareBusy(percent(Number(row.busy ?? 0) / row.held)) : ""}</dd></div>
         ${columnsOf([row]).filter((c) => c.name !== "memory").map((c) => html`<div title=${c.help}><dt>${c.title}</dt><dd>${written(c, row)} ${unitOf(c, Number(row[c.name]), all.currency ?? "")}</dd></div>`)}
     </dl>`;
 }
@@ -87,7 +87,7 @@ function Members({ all }) {
     return html`<section class="asking" aria-label=${say.members}>
         <h2>${say.itsPeople}</h2>
         <div class="scroll"><table class="asked">
-            <thead><tr><th scope="col">${say.person}</th><th scope="col" class="num">${say.heldHours}</th><th scope="col" class="num">${say.atWork}</th><th scope="col" class="num">${say.longIdleHours}</th></tr></thead>
+            <thead><tr><th scope="col">${say.person}</th><th scope="col" class="num">${say.heldHours}</th><th scope="col" class="num">${say.busy}</th><th scope="col" class="num">${say.longIdleHours}</th></tr></thead>
             <tbody>${rows.map((r) => html`<tr key=${r.key}><th scope="row"><${Person} name=${r.key} /></th><td class="num">${written(held, r)}</td>
                 <td class="num">${percent(Number(r.busy ?? 0) / Number(r.held))}</td><td class="num">${written(idle, r)}</td></tr>`)}</tbody>
         </table></div>

@@ -26,10 +26,10 @@ const LAST = [["28d", say.weeks(4)], ["91d", say.weeks(13)], ["365d", say.oneYea
 const WEEKS = "28d"; /* what a week is like is made of these */
 const MONTHS = 12;
 /** @type {[keyof Mean, string, string][]} */
-const PARTS = [["busy", say.atWork, "busy"], ["idle", say.heldIdle, "held"], ["unused", say.bookedNobody, "line4"], ["free", say.free, "free"], ["down", say.notHeard, "stale"]];
+const PARTS = [["busy", say.busy, "busy"], ["idle", say.heldIdle, "held"], ["unused", say.bookedNobody, "line4"], ["free", say.free, "free"], ["down", say.notHeard, "stale"]];
 /** What the week shows. @type {Record<string, { words: string, of: (m: Mean) => number | undefined, write: (v: number) => string, short: (v: number) => string }>} */
 const WEEK = {
-    work: { words: say.atWork, of: (m) => m.busy / allOf(m), write: (v) => say.allAtWork(percent(v)), short: (v) => `${Math.round(v * 100)}` },
+    work: { words: say.busy, of: (m) => m.busy / allOf(m), write: (v) => say.allBusy(percent(v)), short: (v) => `${Math.round(v * 100)}` },
     effective: { words: say.effective, of: (m) => (m.effective === undefined ? undefined : m.effective / allOf(m)), write: (v) => say.allEffective(percent(v)), short: (v) => `${Math.round(v * 100)}` },
     tensor: { words: say.tensor, of: (m) => (m.tensor === undefined ? undefined : m.tensor / allOf(m)), write: (v) => say.allTensor(percent(v)), short: (v) => `${Math.round(v * 100)}` },
     held: { words: say.held, of: (m) => (m.busy + m.idle) / allOf(m), write: (v) => say.allHeld(percent(v)), short: (v) => `${Math.round(v * 100)}` },
@@ -127,7 +127,7 @@ function Months({ months, currency }) {
     /** @type {[string, (m: Mean) => number, (v: number) => string][]} */
     const columns = [
         [say.gpusHeld, held, (v) => figure(v, 1)],
-        [say.workOfThem, (m) => (held(m) ? m.busy / held(m) : 0), percent],
+        [say.busyOfThem, (m) => (held(m) ? m.busy / held(m) : 0), percent],
         [say.gpusFree, (m) => m.free, (v) => figure(v, 1)],
         [say.power, (m) => m.power, power],
     ];
