@@ -31,7 +31,7 @@ static double spinning(const struct look *k)
 static double host(const struct look *k)
 {
     double wait = 1 - k->v[V_ACTIVE], empty = 1 - k->v[V_SM];
-    return k->v[V_ACTIVE] >= WORKS_ACTIVE && (wait >= WAIT_LEAST || empty >= EMPTY_LEAST) ? empty : 0;
+    return k->v[V_ACTIVE] >= STILL_ACTIVE && (wait >= WAIT_LEAST || empty >= EMPTY_LEAST) ? empty : 0;
 }
 
 static double fp32(const struct look *k)

@@ -6,7 +6,7 @@
 
 #include "verdict/advice.h"
 
-#define WORKS_ACTIVE 0.03 /* below this share of the time without a kernel it does not work */
+#define STILL_ACTIVE 0.01 /* below this nothing at all is asked of it */
 
 /* The values of a reading, or their means; NAN: not known, which no comparison is true of. */
 enum value {

@@ -16,7 +16,6 @@
 #define LITTLE_ACTIVE 0.25   /* a slice of a GPU would do */
 #define FREE_ACTIVE   0.1    /* likewise where nothing is known of its processes */
 #define WORKED_MS     30000  /* less work has no tail */
-#define STILL_ACTIVE  0.01   /* below this nothing at all is asked of it */
 #define STILL_MS      600000 /* what has not worked yet may load its data for so long */
 
 /* How the sentence names a value; NULL: it does not. */
@@ -200,7 +199,7 @@ void tracker_add(struct tracker *w, const struct sample *s)
     w->active_sum += k.v[V_ACTIVE] * (double)ms;
     w->work_sum += share(s, M_work) * (double)ms;
     w->work_ms += works ? ms : 0;
-    w->idle_ms = k.v[V_ACTIVE] >= WORKS_ACTIVE ? 0 : w->idle_ms + ms;
+    w->idle_ms = k.v[V_ACTIVE] >= STILL_ACTIVE ? 0 : w->idle_ms + ms;
     w->still_ms = k.v[V_ACTIVE] >= STILL_ACTIVE ? 0 : w->still_ms + ms;
 }
 
