@@ -10,7 +10,7 @@
 #include "jobs/verdict.h"
 
 #define ADVISE_LINES 5
-#define ADVISE_CELLS 200e6 /* values that are read for one answer: 12,000 GPU-hours every 5 s */
+#define ADVISE_CELLS 200e6 /* values that are read for one answer: 11,500 GPU-hours every 5 s */
 
 struct people;
 struct advise_ask {

@@ -10,14 +10,19 @@
 #define POWER_CAP   0x4
 #define WAIT_LEAST  0.15 /* of the time without a kernel: less is not reported */
 #define EMPTY_LEAST 0.25 /* of the multiprocessors' time without work */
+#define FP32_LEAST  0.2
+#define DRAM_LEAST  0.3
 #define FP32_LOST   0.75 /* tf32 alone does four times as much in the same time, bf16 more */
 #define USUAL_CLOCK 0.7  /* of the highest, at full load */
 #define FELT_LEAST  0.01 /* of a lower clock whose effect is not known */
 
 const enum value cause_values[CAUSE_COUNT][CAUSE_VALUES] = {
-    [CAUSE_SPINNING] = {V_ACTIVE, V_SM, V_COUNT},         [CAUSE_HOST] = {V_ACTIVE, V_SM, V_CPU, V_TOP, V_RX, V_GAPS},
-    [CAUSE_FP32] = {V_ACTIVE, V_FP32, V_TENSOR, V_COUNT}, [CAUSE_MEMORY] = {V_ACTIVE, V_DRAM, V_TENSOR, V_COUNT},
-    [CAUSE_POWER] = {V_ACTIVE, V_CLOCK, V_COUNT},         [CAUSE_HEAT] = {V_ACTIVE, V_CLOCK, V_COUNT},
+    [CAUSE_SPINNING] = {V_ACTIVE, V_SM, V_COUNT},
+    [CAUSE_HOST] = {V_ACTIVE, V_SM, V_CPU, V_TOP, V_RX, V_BACK, V_GAPS},
+    [CAUSE_FP32] = {V_ACTIVE, V_FP32, V_TENSOR, V_COUNT},
+    [CAUSE_MEMORY] = {V_ACTIVE, V_DRAM, V_TENSOR, V_COUNT},
+    [CAUSE_POWER] = {V_ACTIVE, V_CLOCK, V_COUNT},
+    [CAUSE_HEAT] = {V_ACTIVE, V_CLOCK, V_COUNT},
 };
 
 /* ---- the share of the time that each cause takes; 0: it is not so ---- */
@@ -36,12 +41,14 @@ static double host(const struct look *k)
 
 static double fp32(const struct look *k)
 {
-    return k->v[V_FP32] > 0.3 && k->v[V_TENSOR] < 0.1 ? k->v[V_FP32] : 0;
+    return k->v[V_FP32] > FP32_LEAST && k->v[V_TENSOR] < BOUND_TENSOR / 1e4 ? k->v[V_FP32] : 0;
 }
 
+/* Bandwidth, or the time that single accesses take: then integer pipes, which compute the addresses, may do more. */
 static double memory(const struct look *k)
 {
-    return k->v[V_DRAM] > BOUND_DRAM / 1e4 && k->v[V_TENSOR] < BOUND_TENSOR / 1e4 ? k->v[V_DRAM] : 0;
+    bool most = k->v[V_DRAM] > DRAM_LEAST && !(k->v[V_DRAM] < k->v[V_WORK] / 2);
+    return most && k->v[V_TENSOR] < BOUND_TENSOR / 1e4 ? k->v[V_DRAM] : 0;
 }
 
 static double slower(double clock)
@@ -94,13 +101,16 @@ static const struct sign {
     double from, to;
     enum sign_of is;
 } signs[] = {
-    {V_SM, true, 0.8, INFINITY, OF_HOST},    /* its kernels fill the GPU */
-    {V_SM, true, 0, 0.6, OF_KERNELS},        /* its kernels do not */
-    {V_ACTIVE, false, 0, 0.1, OF_HOST},      /* launches alone leave no gaps as long as that */
-    {V_CPU, false, 1.5, INFINITY, OF_HOST},  /* more than the thread that launches */
-    {V_TOP, false, 0, 0.8, OF_HOST},         /* a thread that launches without a break uses a core */
-    {V_RX, false, 5e8, INFINITY, OF_HOST},   /* data: launches alone are at most 0.3 GB/s */
-    {V_GAPS, false, 0.1, INFINITY, OF_HOST}, /* gaps of a tenth of a second and more */
+    {V_SM, true, 0.7, INFINITY, OF_HOST},     /* its kernels fill the GPU */
+    {V_SM, true, 0, 0.6, OF_KERNELS},         /* its kernels do not */
+    {V_ACTIVE, false, 0, 0.1, OF_HOST},       /* launches alone leave no gaps as long as that */
+    {V_CPU, false, 1.5, INFINITY, OF_HOST},   /* more than the thread that launches */
+    {V_TOP, false, 0, 0.8, OF_HOST},          /* a thread that launches without a break uses a core */
+    {V_RX, false, 0, 8e7, OF_HOST},           /* and has 0.13 GB/s or more sent to the GPU */
+    {V_RX, false, 5e8, INFINITY, OF_HOST},    /* data: launches alone are at most 0.3 GB/s */
+    {V_BACK, false, 0, COPIES_BACK, OF_HOST}, /* data is copied */
+    {V_BACK, false, 0.085, 0.2, OF_KERNELS},  /* kernels are launched */
+    {V_GAPS, false, 0.05, INFINITY, OF_HOST}, /* gaps of a tenth of a second and more */
 };
 
 static bool has_sign(const struct sign *s, const double mean[V_COUNT])
@@ -139,7 +149,7 @@ double cause_lost(enum advice_rule rule, const double mean[V_COUNT])
     case ADVICE_host_or_small:
         return 1 - mean[V_SM];
     case ADVICE_fp32:
-        return FP32_LOST * mean[V_FP32];
+        return FP32_LOST * mean[V_ACTIVE];
     case ADVICE_power_capped:
     case ADVICE_hot:
         return slower(mean[V_CLOCK]);

@@ -8,6 +8,8 @@
 
 #define STILL_ACTIVE 0.01 /* below this nothing at all is asked of it */
 
+#define COPIES_BACK 0.075 /* V_BACK of copies is below this; of launches it is 0.09 to 0.14 */
+
 /* The values of a reading, or their means; NAN: not known, which no comparison is true of. */
 enum value {
     V_ACTIVE,
@@ -18,7 +20,9 @@ enum value {
     V_CLOCK, /* of its highest */
     V_CPU,   /* cores that its processes use */
     V_TOP,   /* cores that the busiest of them uses */
+    V_WORK,  /* of its busiest part */
     V_RX,    /* B/s that arrive over PCIe */
+    V_BACK,  /* bytes sent for each that arrives over PCIe, where many do */
     V_GAPS,  /* how far utilisation, read at a moment, is from `active`: near 1 where gaps are long, 0 says nothing */
     V_COUNT
 };
@@ -38,5 +42,5 @@ enum advice_rule cause_rule(enum cause c, const double mean[V_COUNT]);
 /* Share of that time that would be given back; 0: not known. */
 double cause_lost(enum advice_rule rule, const double mean[V_COUNT]);
 /* Its values for the sentence; none has more than CAUSE_VALUES. V_COUNT ends a shorter list. */
-enum { CAUSE_VALUES = 6 };
+enum { CAUSE_VALUES = 7 };
 extern const enum value cause_values[CAUSE_COUNT][CAUSE_VALUES];

@@ -6,7 +6,8 @@
 
 #include "verdict/advice.h"
 
-#define PAUSE_ACTIVE 0.1 /* below this it pauses */
+#define PAUSE_ACTIVE 0.1  /* a pause, and all before the first work, ends with this */
+#define PAUSE_BEGINS 0.05 /* and begins below this: one that hovers between them does not pause */
 enum { PAUSES_MAX = 32, PAUSES_LEAST = 4 };
 
 struct pauses {

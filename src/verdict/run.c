@@ -16,7 +16,7 @@ const enum metric run_metrics[RUN_METRICS] = {M_util,          M_active,      M_
                                               M_mem_used,      M_mem_total,   M_power,     M_power_limit,
                                               M_power_default, M_energy,      M_clock_sm,  M_clock_sm_max,
                                               M_throttle,      M_temp,        M_host_cpu,  M_host_cpu_top,
-                                              M_nvlink_rx,     M_nvlink_tx,   M_pcie_rx};
+                                              M_nvlink_rx,     M_nvlink_tx,   M_pcie_rx,   M_pcie_tx};
 
 const char *const run_value_names[RUN_VALUES] = {"active", "tensor_peak", "tensor",      "sm",   "dram",
                                                  "fp32",   "work",        "flops",       "util", "power",

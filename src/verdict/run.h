@@ -11,7 +11,7 @@
 struct buf;
 
 /* What it wants to know of a GPU. */
-#define RUN_METRICS 23
+#define RUN_METRICS 24
 extern const enum metric run_metrics[RUN_METRICS];
 
 enum run_value {

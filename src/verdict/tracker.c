@@ -15,6 +15,7 @@
 #define IDLE_CORES    0.5    /* its busiest process is idle, too */
 #define LITTLE_ACTIVE 0.25   /* a slice of a GPU would do */
 #define FREE_ACTIVE   0.1    /* likewise where nothing is known of its processes */
+#define MUCH_RX       1e8    /* B/s over PCIe: less says nothing */
 #define WORKED_MS     30000  /* less work has no tail */
 #define STILL_MS      600000 /* what has not worked yet may load its data for so long */
 
@@ -65,6 +66,13 @@ static double gaps_of(const struct sample *s)
     return active >= 0.05 && active <= 0.9 ? by * by / (active * (1 - active)) : NAN;
 }
 
+/* The GPU answers launches more than copies. */
+static double back_of(const struct sample *s)
+{
+    double rx = share(s, M_pcie_rx);
+    return rx >= MUCH_RX ? share(s, M_pcie_tx) / rx : NAN;
+}
+
 static struct look look_of(struct tracker *w, const struct sample *s)
 {
     struct look k = {.v = {[V_ACTIVE] = share(s, M_active),
@@ -75,7 +83,9 @@ static struct look look_of(struct tracker *w, const struct sample *s)
                            [V_CLOCK] = w->n_clock ? w->clock_sum / w->n_clock / w->clock_max : NAN,
                            [V_CPU] = w->cpu,
                            [V_TOP] = w->top,
+                           [V_WORK] = share(s, M_work),
                            [V_RX] = share(s, M_pcie_rx),
+                           [V_BACK] = back_of(s),
                            [V_GAPS] = gaps_of(s)},
                      .limit = w->limit,
                      .standard = w->standard,
@@ -194,7 +204,8 @@ void tracker_add(struct tracker *w, const struct sample *s)
     }
     add_look(w, &k, ms);
     bool works = k.v[V_ACTIVE] >= PAUSE_ACTIVE;
-    pauses_add(&w->pauses, !works, s->at_ms, ms);
+    bool worked = w->pauses.worked_ms && !w->pauses.ms;
+    pauses_add(&w->pauses, k.v[V_ACTIVE] < (worked ? PAUSE_BEGINS : PAUSE_ACTIVE), s->at_ms, ms);
     w->all_ms += ms;
     w->active_sum += k.v[V_ACTIVE] * (double)ms;
     w->work_sum += share(s, M_work) * (double)ms;
@@ -251,7 +262,7 @@ static bool tell_stretch(const struct tracker *w, const struct stretch *t, struc
     return true;
 }
 
-/* Its processes have as little to do as the GPU. */
+/* Its processes have as little to do as the GPU, and bring it no data: it waits for requests. */
 static bool host_is_idle(const struct tracker *w)
 {
     const struct stretch *t = FIND(w->v, w->n, x, x->cause == CAUSE_HOST);
@@ -259,7 +270,8 @@ static bool host_is_idle(const struct tracker *w)
     if (!t)
         return true;
     means_of(t, mean);
-    return mean[V_ACTIVE] < (isnan(mean[V_TOP]) ? FREE_ACTIVE : LITTLE_ACTIVE) && !(mean[V_TOP] >= IDLE_CORES);
+    return mean[V_ACTIVE] < (isnan(mean[V_TOP]) ? FREE_ACTIVE : LITTLE_ACTIVE) && !(mean[V_TOP] >= IDLE_CORES) &&
+           !(mean[V_BACK] < COPIES_BACK);
 }
 
 /* Little memory and little work, of a GPU that does work: another job would fit beside it. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records the jobs of tests/device/jobs.py, each for some seconds, a reading a second: tests/verdict/test_jobs.c replays them.
+"""Records the jobs of tests/device/jobs.py, each for some seconds, a reading a second: tests/verdict/test_expert.c replays them.
 
     python3 tests/device/verdicts.py [--seconds 8] [--within 540] [--flops] [JOB...]      without a JOB: all of them
 

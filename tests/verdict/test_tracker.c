@@ -108,7 +108,7 @@ static void loader_workers(size_t t, struct sample *s) /* kernels that fill litt
 }
 static void one_thread(size_t t, struct sample *s) /* it loads, or it launches */
 {
-    loads_in_python(t, s, 0.5, 0.7, 1000);
+    loads_in_python(t, s, 0.5, 0.65, 1000);
 }
 static void waits_for_storage(size_t t, struct sample *s)
 {
@@ -172,7 +172,7 @@ static const struct scene {
      "active 14 %, SM 10 %, its processes use 2.0 cores, the busiest 2.0: it is what limits"},
     {"a loader with workers", "gpt", loader_workers, ADVICE_starved, NULL},
     {"one thread that loads or launches", "gpt", one_thread, ADVICE_host_or_small,
-     "active 49 %, SM 35 %, its processes use 1.0 cores, the busiest 1.0"},
+     "active 49 %, SM 32 %, its processes use 1.0 cores, the busiest 1.0"},
     {"slow storage", "gpt", waits_for_storage, ADVICE_starved,
      "active 39 %, SM 28 %, its processes use 0.2 cores, the busiest 0.2: they wait as well, for storage, the network "
      "or requests"},
