@@ -9,13 +9,19 @@
 #include "store/kinds.h"
 
 #define BACK 1000 /* transactions */
-
+/* Rows that pg_restore brought from another server have its transactions, which may be far ahead here: each read would
+ * give them again until this server gets there. */
+#define AHEAD           "changed > (pg_current_xact_id()::text::bigint + 1000)::text::xid8;"
+#define IS_BEFORE(name) "UPDATE " name " SET changed = '0' WHERE " AHEAD
 enum { NEWS, OLDEST, NODES, HOLDS, NOTES, SETTINGS, MARKS, GONE, TIDY, COUNT };
 
 #define SINCE          " WHERE changed >= ?100::text::xid8 AND by_hub <> ?101 ORDER BY changed"
 #define OLDEST_RUNNING "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 #define NEWS_OF(table) "EXISTS (SELECT FROM " table " WHERE changed >= ?1::text::xid8 AND by_hub <> ?2)"
 /* clang-format off */
+#define FORGET_AHEAD                                                                                                   \
+    IS_BEFORE("nodes") IS_BEFORE("holds") IS_BEFORE("notes") IS_BEFORE("settings") IS_BEFORE("usage_marks")            \
+    "DELETE FROM gone WHERE " AHEAD
 static const char *const texts[COUNT] = {
     [NEWS] = "SELECT CASE WHEN " NEWS_OF("nodes") " OR " NEWS_OF("holds") " OR " NEWS_OF("notes")
              " OR " NEWS_OF("settings") " OR " NEWS_OF("usage_marks") " OR " NEWS_OF("gone") " THEN 0 ELSE " OLDEST_RUNNING " END",
@@ -114,6 +120,16 @@ static int find_none(struct change_feed *f, struct err *err)
     return 1;
 }
 
+static int forget_ahead(struct change_feed *f, struct err *err)
+{
+    struct db *db = f->st.db;
+    int r = db_begin(db, true);
+
+    if (r == 0)
+        r = db_end(db, db_exec(db, FORGET_AHEAD));
+    return r < 0 ? db_fail(db, r, "write", err) : 0;
+}
+
 int feed_read(struct change_feed *f, struct feed_item ***tail, struct err *err)
 {
     struct db *db = f->st.db;
@@ -122,6 +138,8 @@ int feed_read(struct change_feed *f, struct feed_item ***tail, struct err *err)
 
     if (r)
         return MIN(r, 0);
+    if (!f->from && (r = forget_ahead(f, err)) < 0)
+        return r;
     r = db_begin(db, false);
 
     if (r < 0)

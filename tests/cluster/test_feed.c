@@ -57,6 +57,31 @@ static const char *read_feed(struct change_feed *f, struct buf *out)
     return buf_str(out).p;
 }
 
+static void what_pg_restore_brings_is_no_news(void **unused)
+{
+    AUTO_FREE char *url = pg_base(&server);
+    AUTO_BUF out = BUF_INIT(4096);
+    struct records *other = records_of(url, 1), *own = records_of(url, 3);
+    struct change_feed f;
+    (void)unused;
+
+    put_note(other, 1, 0);
+    put_note(other, 2, 0);
+    put_note(other, 2, NOTE_GONE);
+    assert_int_equal(db_exec(own->db, "ALTER TABLE notes DISABLE TRIGGER USER; UPDATE notes SET changed = '4000000000';"
+                                      "ALTER TABLE notes ENABLE TRIGGER USER; UPDATE gone SET changed = '4000000000'"),
+                     0);
+    feed_init(&f, own->db, 3);
+    assert_string_equal(read_feed(&f, &out), "");
+    read_feed(&f, &out); /* what was changed as all was opened */
+    assert_string_equal(read_feed(&f, &out), "");
+    put_note(other, 1, 0);
+    assert_string_equal(read_feed(&f, &out), "+1 ");
+    feed_fini(&f);
+    records_close(other);
+    records_close(own);
+}
+
 static void what_commits_late_is_not_missed(void **unused)
 {
     AUTO_FREE char *url = pg_base(&server);
@@ -183,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_commits_late_is_not_missed),
+        cmocka_unit_test(what_pg_restore_brings_is_no_news),
         cmocka_unit_test(after_a_lost_connection_the_last_changes_are_read_again),
         cmocka_unit_test(no_device_is_booked_twice),
         cmocka_unit_test(numbers_are_given_once_and_above_all_there_are),

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What packaging/ has for a job once a day: files that parse, commands that take their flags, and the container's script against a stand-in."""
+"""What packaging/ has for hubs on PostgreSQL and for a job once a day: files that parse, commands that take their flags, and the container's script against a stand-in."""
 import glob
 import json
 import os
@@ -42,6 +42,17 @@ class Packaging(lib.Case):
         self.assertEqual(seen, 6)  # pull, push and check by cron and by systemd
         self.assertIn("muster wandb pull --start-date", text("container", "wandb-daily"))
         self.assertIn("--start-date", known["pull"])
+
+    def test_settings_of_a_hub_on_postgresql_fit_its_unit(self):
+        settings, n = re.subn(r"(?m)^# ((?:store|store_password_file|advertise): )", r"\1", text("muster.yaml"))
+        self.assertEqual(n, 3)
+        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+            f.write(settings)
+        self.run_ok(lib.MUSTER, "config", "check", self.path("muster.yaml"))
+        name, = re.findall(r"(?m)^LoadCredential=([^:]+):", text("cluster", "muster-hub-store.conf"))
+        self.assertIn(f"store_password_file: /run/credentials/muster-hub.service/{name} ", settings)
+        self.assertTrue(glob.glob(os.path.join(PACKAGING, "systemd", "muster-hub.service")))
+        self.assertIn("sslmode=verify-full", settings)
 
     def test_the_schedules_of_aws_fit_the_task(self):
         task = json.loads(text("aws", "task-definition.json"))
