@@ -4,6 +4,7 @@
 #   make NOWEB=1    build/muster without the page: needs no node and no npm
 #   make agent      build/muster-agent alone: needs gcc, make, libevent, libcurl, zstd; no npm
 #   make lib        build/libmuster.so.0 alone: needs gcc and make
+#   make dist       build/muster-VERSION.tar.gz: the sources and the built page; needs no node and no npm
 #   make check      unit tests, include rules, golden files     SAN=1: address + undefined   THREAD=1: thread
 #   make fuzz       fuzz targets; FUZZ=1 CC=clang: libFuzzer                     make lint  clang-format, clang-tidy, cppcheck
 #   make install    PREFIX=/usr/local DESTDIR=                    make bench  figures against peers
@@ -63,7 +64,7 @@ MAIN_OBJ  := $(O)/src/main.o
 AGENT_LIBS := -Wl,-Bstatic -levent_core -lzstd -Wl,-Bdynamic -ldl -lm
 LIBS       := -levent -levent_openssl -levent_pthreads -lssl -lcrypto -lzstd -lz -lsqlite3 -ljansson -lyaml -lresolv -ldl -lm -lncursesw -ltinfo
 
-.PHONY: all agent lib check unit fuzz lint install bench bench-programs clean man includes stub tool threads list-threads FORCE
+.PHONY: all dist agent lib check unit fuzz lint install bench bench-programs clean man includes stub tool threads list-threads FORCE
 all: $(BIN)/muster $(BIN)/muster-agent lib man
 agent: $(BIN)/muster-agent
 
@@ -117,16 +118,18 @@ $(O)/src/nodes/assets.o: src/nodes/install.sh packaging/systemd/muster-agent.ser
 $(O)/src/compat/vesta_asset.o: src/compat/vesta_history.py
 
 # ---- the page: web/ and its libraries, hashed, gzipped and taken into the binary (docs/page.md) -------------------------
+# A release has it built, in web/built (make dist); such a tree needs no node and no npm.
+PAGE    := $(if $(wildcard web/built/table.c),web/built,build/web)
 WEB_SRC := $(shell find web -name node_modules -prune -o -type f -print)
 build/web/table.c build/web/bytes.S &: $(WEB_SRC) tools/build-web tools/fetch-web
 	tools/fetch-web
 	node tools/build-web web build/web
-$(O)/web/%.o: build/web/%.c
+$(O)/web/%.o: $(PAGE)/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
-$(O)/web/%.o: build/web/%.S
+$(O)/web/%.o: $(PAGE)/%.S
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -c -o $@ $<
+	$(CC) $(CPPFLAGS) -Wa,-I$(<D) -c -o $@ $<
 
 -include $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(O)/src/agent_main.d
 
@@ -263,6 +266,17 @@ bench-programs: all $(BENCH)
 
 bench: bench-programs
 	bench/run
+
+# Of the commit that is checked out; the page of the work tree must be the same.
+DIST := muster-$(VERSION)
+dist: $(PAGE)/table.c
+	@git diff --quiet HEAD -- || { echo "muster: commit the changes first: a release is made of a commit" >&2; exit 2; }
+	rm -rf build/dist
+	mkdir -p build/dist
+	git archive --prefix=$(DIST)/ HEAD | tar -x -C build/dist
+	cp -r $(PAGE) build/dist/$(DIST)/web/built
+	tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$$(git log -1 --format=%ct) -C build/dist -c $(DIST) | gzip -9n >build/$(DIST).tar.gz
+	rm -rf build/dist
 
 clean:
 	rm -rf build

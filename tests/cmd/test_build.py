@@ -1,0 +1,61 @@
+#!/usr/bin/python3
+"""Building the page: without a registry one sentence, soon; from a release without node and npm."""
+import os
+import shutil
+import socket
+import subprocess
+import tarfile
+import unittest
+
+import lib
+
+LIMIT_S = 120  # it ends within 30 s on an idle machine; npm alone tries for 15 minutes
+
+
+@unittest.skipUnless(shutil.which("npm"), "npm is not here")
+class Registry(lib.Case):
+    def refused(self, port):
+        top = self.path("checkout")
+        for name in ("web/package.json", "web/package-lock.json", "tools/fetch-web"):
+            os.makedirs(os.path.join(top, os.path.dirname(name)), exist_ok=True)
+            shutil.copy(os.path.join(lib.TOP, name), os.path.join(top, name))
+        registry = f"http://127.0.0.1:{port}/"
+        env = {**os.environ, "npm_config_registry": registry, "npm_config_cache": self.path("cache")}
+        done = subprocess.run([top + "/tools/fetch-web"], env=env, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        first, last = done.stderr.splitlines()
+        self.assertEqual((done.returncode, first), (3, f"fetching 14 npm packages for the page from {registry} (once)"))
+        self.assertIn(f"the npm registry {registry} does not answer", last)
+
+    def test_a_closed_port(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        self.refused(port)
+
+    def test_a_registry_that_never_answers(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            self.refused(silent.getsockname()[1])
+
+
+class Release(lib.Case):
+    @unittest.skipUnless(os.path.exists(lib.TOP + "/.git") and os.path.exists(lib.TOP + "/web/node_modules"), "this is no checkout")
+    def test_it_has_the_page_built(self):
+        run = lambda *argv, **more: subprocess.run(argv, check=True, capture_output=True, **more)
+        clone, top = self.path("clone"), self.path("muster-0.1.0")
+        run("git", "clone", "-q", "--shared", lib.TOP, clone)
+        os.symlink(lib.TOP + "/web/node_modules", clone + "/web/node_modules")
+        run("make", "-s", "dist", cwd=clone)
+        with tarfile.open(clone + "/build/muster-0.1.0.tar.gz") as tar:
+            tar.extractall(self.path(""), filter="data") if hasattr(tarfile, "data_filter") else tar.extractall(self.path(""))
+        os.mkdir(self.path("bin"))
+        for name in ("node", "npm"):
+            with open(self.path(f"bin/{name}"), "w", encoding="ascii") as f:
+                f.write("#!/bin/sh\nexit 9\n")
+            os.chmod(self.path(f"bin/{name}"), 0o755)
+        objects = ["build/obj/web/table.o", "build/obj/web/bytes.o"]
+        run("make", "-s", *objects, cwd=top, env={**os.environ, "PATH": self.path("bin") + ":" + os.environ["PATH"]})
+        for o in objects:
+            self.assertTrue(os.path.exists(os.path.join(top, o)))
+
+
+if __name__ == "__main__":
+    lib.main()
