@@ -292,7 +292,7 @@ static bool tell_slice(const struct tracker *w, struct advice *ret)
     metric_human(&b, M_mem_used, w->peak_mem);
     buf_adds(&b, " of ");
     metric_human(&b, M_mem_total, w->mem_total);
-    buf_addf(&b, ", work %.0f %%", work * 100);
+    buf_addf(&b, ", efficiency %.0f %%", work * 100);
     mem_copy_str(ret->evidence, sizeof(ret->evidence), b.p);
     return true;
 }

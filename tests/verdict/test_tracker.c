@@ -185,7 +185,7 @@ static const struct scene {
     {"a lower limit that is not reached", "gpt", low_limit_not_felt, -1, NULL},
     {"half of the clock", "gpt", low_clock, ADVICE_power_capped, NULL},
     {"heat", "gpt", too_hot, ADVICE_hot, "active 100 %, clock 40 % of its highest"},
-    {"a notebook", "gpt", now_and_then, ADVICE_slice, "at most 20.0 GiB of 140 GiB, work 4 %"},
+    {"a notebook", "gpt", now_and_then, ADVICE_slice, "at most 20.0 GiB of 140 GiB, efficiency 4 %"},
     {"an end of which nobody told the GPU", "gpt", no_work_after_a_minute, ADVICE_idle_tail, NULL},
     {"checkpoints", "gpt", checkpoints, ADVICE_pauses, "7 pauses of 8 s on average, every 40 s: 20 % of the time"},
     {"stalls", "gpt", stalling, ADVICE_stalls, NULL},
