@@ -17,9 +17,11 @@
 #include "cli/spawn.h"
 #include "now/cmd_here.h"
 
-#define BEAT_MS  2000  /* while waiting: so late one is told at most */
-#define RENEW_MS 10000 /* while the command runs */
-#define ASK_MS   5000
+#define BEAT_MS     2000  /* while waiting: so late one is told at most */
+#define RENEW_MS    10000 /* while the command runs */
+#define ASK_MS      5000
+#define LEAVE_MS    500
+#define LEAVE_TRIES 5
 
 struct wait_conf {
     struct client_conf client;
@@ -204,7 +206,13 @@ static int leave(struct waiter *w, struct err *err)
     if (!w->id[0])
         return 0;
     path_of(w, &path);
-    int r = client_ask(&w->client, "DELETE", path.p, str_of(""), &raw, err);
+    int r = -EEXIST;
+    for (int i = 0; r == -EEXIST && i < LEAVE_TRIES; i++) { /* another hub changed it: it is read again each second */
+        if (i)
+            poll(NULL, 0, LEAVE_MS);
+        buf_reset(&raw);
+        r = client_ask(&w->client, "DELETE", path.p, str_of(""), &raw, err);
+    }
     w->id[0] = 0;
     return r;
 }

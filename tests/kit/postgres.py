@@ -55,6 +55,10 @@ class Postgres:
             self.process.wait(lib.LIMIT_S)
             self.process = None
 
+    def log(self):
+        with open(self.dir + "/log", encoding="utf-8", errors="replace") as f:
+            return f.read()
+
     def sql(self, text, check=True):
         """The rows as text, fields with | between."""
         done = subprocess.run([BIN + "/psql", "-XqAt", "-h", self.dir, "-p", str(self.port), "-U", "muster", "-d", "postgres", "-c", text],
