@@ -97,7 +97,7 @@ $(O)/%.o: %.S
 
 # ---- libmuster: what it needs of the tree, position independent; nothing but muster.h's functions is seen outside --------
 SO_SRC := $(wildcard src/lib/*.c src/collect/nvml*.c) $(addprefix src/collect/,collect.c replay.c trace.c worker.c) \
-          src/model/metric.c src/model/work.c $(addprefix src/base/,buf.c clock.c csv.c err.c file.c json.c mem.c plain.c rand.c str.c)
+          src/model/event.c src/model/metric.c src/model/work.c $(addprefix src/base/,buf.c clock.c csv.c err.c file.c json.c mem.c plain.c rand.c str.c)
 SO_OBJ := $(SO_SRC:%.c=$(O)/pic/%.o) $(O)/pic/src/collect/trace_data.o
 SO     := $(BIN)/libmuster.so
 lib: $(SO)

@@ -459,7 +459,9 @@ const struct alert_rule alert_builtin[] = {
          "look into dmesg and at lspci; taken out on purpose: alerts: {gpus-missing: {expect: {NODE: 7}}}",
          .expects = true, OF_NODE(missing)),
     RULE("gpu-xid", WARNING, 0, 0, "the driver reported an Xid error within the last hour",
-         "the driver's documentation says what the number means; one that comes again is a broken GPU",
+         "the program's fault: its owner has to look; needs a reset: nvidia-smi --gpu-reset when nobody is on it; one "
+         "that "
+         "comes again is a broken GPU",
          .look = look_recent, .limit = EVENT_XID),
     RULE("gpu-ecc", CRITICAL, 0, 0, "memory errors that could not be corrected within the last hour",
          "what ran there may be wrong; reset the GPU, and replace it when it comes again", .look = look_recent,

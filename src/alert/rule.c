@@ -350,10 +350,12 @@ int64_t alert_rule_remind_ms(const struct alert_rule *r, int32_t severity)
 struct recent recent_of(const char *node, const char *device, const struct node_event *e)
 {
     struct recent r = {.at_ms = e->at_ms, .kind = e->kind, .code = e->code};
+    AUTO_BUF about = BUF_INIT(sizeof(r.text));
 
     mem_copy_str(r.node, sizeof(r.node), node ? node : "");
     mem_copy_str(r.device, sizeof(r.device), device ? device : "");
-    mem_copy_str(r.text, sizeof(r.text), e->text);
+    event_about(e, &about);
+    mem_copy_str(r.text, sizeof(r.text), buf_str(&about).p);
     return r;
 }
 

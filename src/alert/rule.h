@@ -18,7 +18,7 @@ struct recent {
     int64_t at_ms; /* first: they are sorted by it */
     uint16_t kind; /* enum event_kind */
     int64_t code;
-    char node[NODE_KEY_MAX], device[UUID_MAX], text[160];
+    char node[NODE_KEY_MAX], device[UUID_MAX], text[320];
 };
 
 struct recent recent_of(const char *node, const char *device, const struct node_event *e); /* NULL: of none */

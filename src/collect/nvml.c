@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/order.h"
 #include "collect/collect.h"
@@ -484,10 +485,10 @@ static bool read_news(struct collector *c, struct reading *r)
     bool mig = false;
     while (nvml_events_next(c->events, &news)) {
         if (news.type == NVML_EVENT_XID) {
-            char text[160];
-            const char *words = xid_words((unsigned)news.data);
-            snprintf(text, sizeof(text), "Xid %llu%s%s", news.data, words ? ": " : "", words ? words : "");
-            add_event(r, news.dev + 1, EVENT_XID, (int64_t)news.data, news.at_ms, text);
+            struct node_event e = {.kind = EVENT_XID, .code = (int64_t)news.data};
+            AUTO_BUF text = BUF_INIT(sizeof(e.text)); /* for hubs that know fewer numbers */
+            event_about(&e, &text);
+            add_event(r, news.dev + 1, EVENT_XID, e.code, news.at_ms, buf_str(&text).p);
         } else if (news.type == NVML_EVENT_DOUBLE_BIT)
             nvml_slow_ecc_now(c->slow, news.dev);
         else

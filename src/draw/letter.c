@@ -6,13 +6,32 @@
 #include "base/order.h"
 #include "draw/mail.h"
 #include "format/render.h"
+#include "format/words.h"
 
-#define PICTURE_PX 720
-#define BAR_PX     50 /* a phone has 360 for all of a table */
+#define LINE_INDENT 4
+#define PICTURE_PX  720
+#define BAR_PX      50 /* a phone has 360 for all of a table */
 
 static bool is_left_out(const struct letter_part *p)
 {
     return !p->rows->n && !p->none;
+}
+
+/* A line for each row: all of its texts, folded at width. */
+static void add_lines(struct buf *out, const struct rows *r, int width)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        AUTO_BUF line = BUF_INIT(4096);
+        struct str part;
+        for (size_t c = 0; c < r->n_cols; c++) {
+            const struct cell *v = &r->cells[i * r->n_cols + c];
+            if (!v->absent)
+                buf_addf(&line, "%s%s", line.len ? "  " : "", v->json_text);
+        }
+        struct str rest = buf_str(&line);
+        for (int indent = 0; words_line(&rest, width - indent, &part); indent = LINE_INDENT)
+            buf_addf(out, "%*s%.*s\n", indent, "", STR_ARG(part));
+    }
 }
 
 void letter_text(struct buf *out, const struct letter *l, int width)
@@ -29,10 +48,12 @@ void letter_text(struct buf *out, const struct letter *l, int width)
         if (is_left_out(p))
             continue;
         buf_addf(out, "\n%s\n", p->title);
-        if (p->rows->n)
-            render_rows_text(out, p->rows, &t);
-        else
+        if (!p->rows->n)
             buf_addf(out, "%s\n", p->none);
+        else if (p->lines)
+            add_lines(out, p->rows, width);
+        else
+            render_rows_text(out, p->rows, &t);
         if (p->more[0])
             buf_addf(out, "%s\n", p->more);
     }

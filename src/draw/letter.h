@@ -18,6 +18,7 @@ struct letter_part {
     const struct rows *slim; /* for HTML, which phones show too; NULL: rows */
     const char *bar;         /* HTML: the name of a column that gets bars; NULL: none */
     bool total;              /* the last row is the sum of the others */
+    bool lines;              /* text: a line for each row, folded where it is too long, instead of a table */
     char more[80];           /* below it: "and 12 others"; empty: nothing */
 };
 

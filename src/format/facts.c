@@ -64,6 +64,11 @@ void render_facts(struct buf *out, const char *name, const char *about, const ch
     json_end_arr(&j);
     put_words(&j, "node_states", node_words, NODE_STATES);
     put_words(&j, "events", event_words, EVENT_KINDS);
+    json_arr(&j, "trouble");
+    for (uint16_t kind = 0; kind < EVENT_KINDS; kind++)
+        if (event_is_trouble(kind))
+            json_cstr(&j, NULL, event_words[kind]);
+    json_end_arr(&j);
     json_arr(&j, "metrics");
     for (int m = 0; m < M_COUNT; m++)
         put_metric(&j, &metrics[m], brief);

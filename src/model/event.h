@@ -1,6 +1,7 @@
 /* event.h: something happened, at a moment, to a node or a device. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum event_kind {
@@ -26,6 +27,7 @@ enum event_kind {
     EVENT_KINDS
 };
 extern const char *const event_words[EVENT_KINDS];
+bool event_is_trouble(uint16_t kind); /* an admin should look */
 
 struct node_event {
     int64_t at_ms;
@@ -34,3 +36,10 @@ struct node_event {
     int64_t code;
     char text[160];
 };
+
+/* What an Xid number means and whether the GPU needs a reset; NULL when unknown. */
+const char *xid_words(unsigned xid);
+const char *event_meaning(const struct node_event *e); /* the same of an event; NULL: not an Xid, or unknown */
+/* What happened, for every screen, alert and report: "Xid 79: GPU has fallen off the bus; needs a reboot". */
+struct buf;
+void event_about(const struct node_event *e, struct buf *out);

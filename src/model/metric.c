@@ -130,37 +130,3 @@ int throttle_words(struct buf *out, uint64_t mask)
         buf_addf(out, "%s0x%llx", sep, (unsigned long long)rest);
     return out->err;
 }
-
-const char *xid_words(unsigned xid)
-{
-    static const struct {
-        unsigned no;
-        const char *words;
-    } table[] = {
-        {13, "graphics engine exception: usually the application's fault"},
-        {31, "memory page fault: usually the application's fault"},
-        {43, "GPU stopped processing: usually the application's fault"},
-        {45, "work removed before its end, after another error or a kill"},
-        {46, "GPU stopped answering; needs a reset"},
-        {48, "double-bit memory error"},
-        {61, "internal microcontroller halted"},
-        {62, "internal microcontroller halted; needs a reset"},
-        {63, "memory row remapped or page retired"},
-        {64, "remapping a memory row failed; needs a reset"},
-        {74, "NVLink error"},
-        {79, "GPU has fallen off the bus; needs a reboot"},
-        {92, "many corrected memory errors"},
-        {94, "contained memory error: one application was hit"},
-        {95, "uncontained memory error; needs a reset"},
-        {109, "context switch timed out; needs a reset"},
-        {110, "security fault; needs a reset"},
-        {119, "GPU system processor timed out; needs a reset"},
-        {120, "GPU system processor error; needs a reset"},
-        {121, "chip-to-chip link error"},
-        {149, "NVLink error"},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(table); i++)
-        if (table[i].no == xid)
-            return table[i].words;
-    return NULL;
-}

@@ -78,5 +78,3 @@ int energy_human(struct buf *out, double joules);
 /* Words of a throttle mask, comma separated; "none" for 0. Unknown bits as hex. */
 int throttle_words(struct buf *out, uint64_t mask);
 const char *throttle_word(unsigned bit); /* NULL: it has none, nor has any higher one */
-/* What an Xid number means and whether the GPU needs a reset; NULL when unknown. */
-const char *xid_words(unsigned xid);

@@ -1,7 +1,5 @@
-/* state.c: the words and marks of states and events. */
+/* state.c: the words and marks of states. */
 #include "model/state.h"
-
-#include "model/event.h"
 
 const struct state_info dev_states[DEV_STATES] = {
     [DEV_FREE] = {"free", "○", ".", "nobody, nothing booked", 32},
@@ -16,10 +14,6 @@ const struct state_info dev_states[DEV_STATES] = {
 
 const char *const collect_words[COLLECT_STATES] = {"starting", "ok", "hung", "paused", "none", "failed"};
 const char *const node_words[NODE_STATES] = {"up", "down", "hung", "paused", "maintenance"};
-const char *const event_words[EVENT_KINDS] = {"?",        "xid",      "ecc",     "lost",    "back",
-                                              "hung",     "answers",  "start",   "stop",    "new",
-                                              "down",     "clock",    "dropped", "refused", "booked",
-                                              "rebooked", "released", "expired", "wandb"};
 
 const char *state_shown(const char *word)
 {

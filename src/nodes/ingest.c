@@ -521,8 +521,11 @@ static void post_events(struct post *p, const struct batch *b)
         }
         e.at_ms = stamp(p, e.at_ms);
         hub_event(p->h, p->key, device, &e);
-        if ((e.kind == EVENT_XID || e.kind == EVENT_ECC || e.kind == EVENT_LOST) && p->n_said++ < EVENTS_SAID)
-            log_warn("hub", "%s: %s %s", p->n->name, event_words[e.kind], e.text);
+        if ((e.kind == EVENT_XID || e.kind == EVENT_ECC || e.kind == EVENT_LOST) && p->n_said++ < EVENTS_SAID) {
+            AUTO_BUF about = BUF_INIT(512);
+            event_about(&e, &about);
+            log_warn("hub", "%s: %s: %s", p->n->name, event_words[e.kind], about.p ? about.p : "");
+        }
     }
 }
 

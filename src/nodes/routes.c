@@ -200,26 +200,18 @@ static const char *event_word(const struct node_event *e)
     return e->kind < EVENT_KINDS ? event_words[e->kind] : "?";
 }
 
-/* What an Xid means; NULL: nobody knows, or it is none. */
-static const char *event_meaning(const struct node_event *e)
-{
-    return e->kind == EVENT_XID && e->code >= 0 && e->code < 100000 ? xid_words((unsigned)e->code) : NULL;
-}
-
 /* Its kind is one of those asked for, and what is looked for stands in what a screen says of it. */
 static bool event_says(const struct events_list *l, const struct listed_event *x, const struct node_now *n)
 {
     const struct node_event *e = &x->event;
-    const char *meaning = event_meaning(e);
     AUTO_BUF said = BUF_INIT(2048);
     if (l->kinds && !(e->kind < EVENT_KINDS && l->kinds >> e->kind & 1))
         return false;
     if (!l->find[0])
         return true;
-    buf_addf(&said, "%s %s", n ? n->name : x->node, event_word(e));
-    if (e->kind == EVENT_XID)
-        buf_addf(&said, " %lld: %s", (long long)e->code, meaning ? meaning : "");
-    buf_addf(&said, ": %s", e->text);
+    buf_addf(&said, "%s ", n ? n->name : x->node);
+    event_about(e, &said);
+    buf_addf(&said, " %s", event_word(e));
     return strcasestr(said.p, l->find) != NULL;
 }
 
@@ -249,6 +241,9 @@ static void event_json(struct json *j, const struct listed_event *x, const struc
     json_int(j, "code", e->code);
     if (event_meaning(e))
         json_cstr(j, "meaning", event_meaning(e));
+    AUTO_BUF about = BUF_INIT(512);
+    event_about(e, &about);
+    json_str(j, "about", buf_str(&about));
     json_cstr(j, "text", e->text);
     json_end_obj(j);
 }

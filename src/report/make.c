@@ -22,6 +22,8 @@
 #define USAGE_MOST   50 /* rows in a mail: Gmail cuts what is longer than 100 KB */
 #define OTHERS_MOST  15
 #define PLACES_MOST  4
+#define EVENTS_MOST  30
+#define EVENTS_READ  20000 /* of a period, the newest first */
 #define IDLE_LONG_MS 1800000ll
 #define SCREEN_MAX   (200u << 10)
 #define PICTURE_MAX  (280u << 10)
@@ -32,6 +34,10 @@ struct wrong { /* a rule, and how often it fired */
     const char *rule, *places[PLACES_MOST];
     int32_t severity;
     size_t n, still, n_places;
+};
+
+struct named_place { /* "dgx5" of a node's key, "dgx5:2" of a GPU's uuid */
+    const char *id, *shown;
 };
 
 struct scheduled_job {
@@ -45,14 +51,20 @@ struct scheduled_job {
     uint32_t missed;
     struct usage_job *usage; /* NULL: a status */
     struct rows idle_now;
-    size_t n_idle_now;  /* there are; idle_now has the first */
-    size_t n_nodes;     /* a filter lets through */
-    const char **nodes; /* their keys, sorted; NULL: there is no filter */
+    size_t n_idle_now;          /* there are; idle_now has the first */
+    size_t n_nodes;             /* a filter lets through */
+    const char **nodes;         /* their keys, sorted; NULL: there is no filter */
+    struct named_place *places; /* by id */
+    size_t n_places, cap_places;
     const char *format; /* of a reply; "": none is wanted */
     struct scheduled_made made;
     /* on the worker */
     struct wrong *wrong;
     size_t n_wrong, cap_wrong;
+    struct rows events;
+    size_t n_events;  /* there were; events has the newest */
+    const char *zone; /* its name, for events */
+    struct zone *z;   /* the same, loaded */
 };
 
 const struct scheduled_made *scheduled_made(const struct past_ask *ask)
@@ -126,6 +138,54 @@ static int wrong_rows(struct scheduled_job *k, const struct past_source *past, s
     char *names[] = {"alert", "severity", "times", "where"};
     if (!still)
         rows_pick(ret, names, ARRAY_LEN(names), NULL);
+    return MIN(r, 0);
+}
+
+/* ---- events ---- */
+
+static const struct column_spec event_columns[] = {
+    {"at", "AT", CELL_TEXT, .weight = 100},
+    {"where", "WHERE", CELL_TEXT, .weight = 95},
+    {"what", "WHAT", CELL_TEXT, .weight = 90},
+};
+
+COMPARE(by_place_id, struct named_place, strcmp(x->id, y->id))
+
+static const char *place_of(const struct scheduled_job *k, const char *id)
+{
+    struct named_place key = {.id = id}, *p = NULL;
+
+    if (id && k->n_places)
+        p = bsearch(&key, k->places, k->n_places, sizeof(key), by_place_id);
+    return p ? p->shown : NULL;
+}
+
+static void add_event(void *arg, const char *node, const char *device, const struct node_event *e)
+{
+    struct scheduled_job *k = arg;
+    const char *of_node = place_of(k, node), *of_gpu = place_of(k, device);
+    AUTO_BUF what = BUF_INIT(512);
+    char at[24];
+
+    if (!event_is_trouble(e->kind) || (k->nodes && !of_node) || ++k->n_events > EVENTS_MOST)
+        return;
+    struct cell *c = rows_add(&k->events);
+    event_about(e, &what);
+    cell_text(&c[0], str_n(zone_text(k->z, e->at_ms, at), ZONE_TO_MINUTE));
+    cell_some_text(&c[1], of_gpu ? of_gpu : of_node ? of_node : node);
+    cell_some_text(&c[2], buf_str(&what).p);
+}
+
+/* The same as /api/v1/events with the kinds that an admin should look at. */
+static int event_rows(struct scheduled_job *k, const struct past_source *past, struct err *err)
+{
+    rows_init(&k->events, event_columns, ARRAY_LEN(event_columns));
+    int r = zone_load(k->zone, &k->z, err);
+    if (r == 0)
+        r = past_each(past,
+                      EACH_EVENT(add_event, k, .node = "", .from_ms = k->from_ms, .to_ms = k->to_ms,
+                                 .limit = EVENTS_READ),
+                      err);
     return MIN(r, 0);
 }
 
@@ -318,7 +378,7 @@ static int read_tables(struct scheduled_job *k, const struct past_source *past, 
     if (r == 0 && k->idle)
         v->n_spells = spell_rows(&people, &v->spells);
     if (r == 0 && k->alerts)
-        r = wrong_rows(k, past, &v->wrong, err);
+        r = wrong_rows(k, past, &v->wrong, err) ?: event_rows(k, past, err);
     return r;
 }
 
@@ -344,10 +404,12 @@ static void add_parts(const struct scheduled_job *k, const struct tables *v, str
         *p = (struct letter_part){.title = "GPUs that are held and idle now", .rows = &k->idle_now};
         more_of(p->more, k->n_idle_now, k->idle_now.n);
     }
-    if (k->alerts)
-        l->v[l->n++] = (struct letter_part){.title = "What went wrong",
-                                            .none = "Nothing that a rule knows of.",
-                                            .rows = &v->wrong};
+    if (k->alerts) {
+        l->v[l->n++] = (struct letter_part){.title = "Alerts", .none = "No alert fired.", .rows = &v->wrong};
+        p = &l->v[l->n++];
+        *p = (struct letter_part){.title = "Events", .none = "Nothing went wrong.", .rows = &k->events, .lines = true};
+        more_of(p->more, k->n_events, k->events.n);
+    }
 }
 
 static int make_usage(struct scheduled_job *k, const struct past_source *past, struct err *err)
@@ -427,6 +489,9 @@ static void scheduled_end(struct past_ask *ask)
 
     usage_job_free(k->usage);
     rows_fini(&k->idle_now);
+    rows_fini(&k->events);
+    free(k->places);
+    zone_free(k->z);
     buf_fini(&k->made.text);
     buf_fini(&k->made.html);
     buf_fini(&k->made.picture);
@@ -437,6 +502,24 @@ static void scheduled_end(struct past_ask *ask)
 }
 
 /* ---- the loop's part ---- */
+
+static void add_place(struct scheduled_job *k, const char *id, const char *shown)
+{
+    struct named_place p = {arena_str(&k->mem, id), arena_str(&k->mem, shown)};
+
+    VEC_ADD(k->places, k->n_places, k->cap_places, p);
+}
+
+static void add_places(struct scheduled_job *k, const struct node_now *n)
+{
+    char shown[NAME_MAX_LEN + 16];
+
+    add_place(k, n->key, node_shown(n));
+    for (size_t i = 0; i < n->n_devices; i++) {
+        snprintf(shown, sizeof(shown), "%s:%d", node_shown(n), (int)n->devices[i].fact.index);
+        add_place(k, n->devices[i].fact.uuid, shown);
+    }
+}
 
 static void look_at(struct scheduled_job *k, struct api *a, const struct filter *filter)
 {
@@ -452,6 +535,9 @@ static void look_at(struct scheduled_job *k, struct api *a, const struct filter 
             k->nodes[k->n_nodes++] = arena_str(&k->mem, v.nodes[i]->key);
         SORT(k->nodes, k->n_nodes, order_texts);
     }
+    for (size_t i = 0; k->alerts && i < v.n; i++)
+        add_places(k, v.nodes[i]);
+    SORT(k->places, k->n_places, by_place_id);
     if (!k->status)
         return;
     k->made.screen = BUF_INIT(SCREEN_MAX);
@@ -519,6 +605,7 @@ struct past_ask *scheduled_ask(struct api *a, const struct scheduled *b, const s
     k->what = arena_str(&k->mem, what);
     k->label = b->status ? span_text(k, z, now_ms, now_ms) : arena_str(&k->mem, scheduled_label(b, z, d, label));
     k->about = about_text(k, b, z, d);
+    k->zone = arena_str(&k->mem, strcmp(zone_name(z), "local") == 0 ? "" : zone_name(z));
     look_at(k, a, filter);
     if (b->status)
         return &k->ask;

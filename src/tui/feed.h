@@ -7,7 +7,7 @@
 
 struct feed_event {
     int64_t at_ms;
-    char node[NAME_MAX_LEN], device[UUID_MAX], kind[16], text[240];
+    char node[NAME_MAX_LEN], device[UUID_MAX], kind[16], text[320];
 };
 
 /* What is wrong, as the hub says it. */

@@ -48,7 +48,7 @@ struct hub_feed {
 
 /* ---- the thread ---- */
 
-static void event_text(const json_t *o, const char *key, char *to, size_t size)
+static void copy_text(const json_t *o, const char *key, char *to, size_t size)
 {
     const char *s = json_string_value(json_object_get(o, key));
 
@@ -78,10 +78,10 @@ static void fill_event(const json_t *o, void *to)
     struct feed_event *e = to;
 
     e->at_ms = json_integer_value(json_object_get(o, "at"));
-    event_text(o, "node", e->node, sizeof(e->node));
-    event_text(o, "device", e->device, sizeof(e->device));
-    event_text(o, "kind", e->kind, sizeof(e->kind));
-    event_text(o, "text", e->text, sizeof(e->text));
+    copy_text(o, "node", e->node, sizeof(e->node));
+    copy_text(o, "device", e->device, sizeof(e->device));
+    copy_text(o, "kind", e->kind, sizeof(e->kind));
+    copy_text(o, json_object_get(o, "about") ? "about" : "text", e->text, sizeof(e->text)); /* none of an old hub */
 }
 
 static void fill_alert(const json_t *o, void *to)
@@ -89,12 +89,12 @@ static void fill_alert(const json_t *o, void *to)
     struct feed_alert *a = to;
 
     a->since_ms = json_integer_value(json_object_get(o, "since"));
-    event_text(o, "node_id", a->node, sizeof(a->node));
-    event_text(o, "device", a->device, sizeof(a->device));
-    event_text(o, "place", a->place, sizeof(a->place));
-    event_text(o, "severity", a->severity, sizeof(a->severity));
-    event_text(o, "rule", a->rule, sizeof(a->rule));
-    event_text(o, "text", a->text, sizeof(a->text));
+    copy_text(o, "node_id", a->node, sizeof(a->node));
+    copy_text(o, "device", a->device, sizeof(a->device));
+    copy_text(o, "place", a->place, sizeof(a->place));
+    copy_text(o, "severity", a->severity, sizeof(a->severity));
+    copy_text(o, "rule", a->rule, sizeof(a->rule));
+    copy_text(o, "text", a->text, sizeof(a->text));
     a->critical = strcmp(a->severity, "critical") == 0;
     a->warning = strcmp(a->severity, "warning") == 0;
     a->silenced = json_is_object(json_object_get(o, "silenced"));

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "collect/who.h"
@@ -34,7 +35,9 @@ static void keep_event(void *arg, const char *node, const struct node_event *e)
     *to = (struct feed_event){.at_ms = e->at_ms};
     mem_copy_str(to->node, sizeof(to->node), node);
     mem_copy_str(to->kind, sizeof(to->kind), e->kind < EVENT_KINDS ? event_words[e->kind] : "?");
-    mem_copy_str(to->text, sizeof(to->text), e->text);
+    AUTO_BUF about = BUF_INIT(sizeof(to->text));
+    event_about(e, &about);
+    mem_copy_str(to->text, sizeof(to->text), buf_str(&about).p);
 }
 
 static int here_fd(void *arg)

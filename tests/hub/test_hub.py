@@ -136,6 +136,10 @@ class Ingest(HubCase):
         self.assertTrue(-4200000 < off < -3000000, off)
         xid = lib.wait_until("the event", lambda: [e for e in lib.ask_json(h.url + "/api/v1/events") if e["kind"] == "xid"])
         self.assertEqual((xid[0]["device"], xid[0]["code"]), (n.uuid, 79))
+        about = "Xid 79: GPU has fallen off the bus; needs a reboot (fallen off the bus)"
+        self.assertEqual(xid[0]["about"], about)
+        alert = lib.wait_until("the alert", lambda: [a for a in lib.ask_json(h.url + "/api/v1/alerts")["rows"] if a["rule"] == "gpu-xid"])
+        self.assertEqual(alert[0]["text"], "late:0: " + about)
         self.assertLess(abs(xid[0]["at"] - time.time() * 1000), 600000)
         last = lib.ask_json(h.url + "/api/v1/nodes")[0]["last_news"]
         self.assertLess(abs(last - time.time() * 1000), 600000)

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "model/event.h"
 #include "model/gather.h"
 #include "model/job.h"
 #include "model/now.h"
@@ -312,7 +313,40 @@ static void a_job_is_made_another_by_what_is_different(void **unused)
     }
 }
 
-TESTS(cmocka_unit_test(a_job_is_made_another_by_what_is_different),
+static void an_event_says_what_it_means(void **unused)
+{
+    static const struct {
+        struct node_event e;
+        const char *want;
+        bool trouble;
+    } cases[] = {
+        {{.kind = EVENT_XID, .code = 119, .text = "GSP RPC timeout"},
+         "Xid 119: GPU system processor timed out; needs a reset (GSP RPC timeout)",
+         true},
+        {{.kind = EVENT_XID, .code = 79, .text = "Xid 79: GPU has fallen off the bus; needs a reboot"},
+         "Xid 79: GPU has fallen off the bus; needs a reboot",
+         true},
+        {{.kind = EVENT_XID, .code = 12345}, "Xid 12345", true},
+        {{.kind = EVENT_XID, .code = 12345, .text = "odd"}, "Xid 12345: odd", true},
+        {{.kind = EVENT_XID, .code = -1, .text = "odd"}, "Xid -1: odd", true},
+        {{.kind = EVENT_ECC, .code = 1, .text = "x"}, "1 memory error not corrected", true},
+        {{.kind = EVENT_ECC, .code = 2}, "2 memory errors not corrected", true},
+        {{.kind = EVENT_START}, "agent started", false},
+        {{.kind = EVENT_STOP, .text = "rebooted"}, "rebooted", false},
+        {{.kind = EVENT_HUNG, .text = "driver does not answer"}, "driver does not answer", true},
+        {{.kind = 999, .text = "new"}, "new", false},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF out = BUF_INIT(512);
+        event_about(&cases[i].e, &out);
+        assert_string_equal(buf_str(&out).p, cases[i].want);
+        assert_int_equal(event_is_trouble(cases[i].e.kind), cases[i].trouble);
+    }
+}
+
+TESTS(cmocka_unit_test(an_event_says_what_it_means), cmocka_unit_test(a_job_is_made_another_by_what_is_different),
       cmocka_unit_test(a_process_comes_back_out_of_few_bytes),
       cmocka_unit_test(every_metric_has_its_own_number_and_name), cmocka_unit_test(a_value_reads_well),
       cmocka_unit_test(a_node_id_survives_its_text), cmocka_unit_test(names_are_checked_where_they_enter),

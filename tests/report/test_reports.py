@@ -198,6 +198,9 @@ class Reports(Base):
             for i, (rule, severity, place, fired, over) in enumerate(rows, 1):
                 note = {"id": i, "severity": severity, "since": fired, "fired": fired, "resolved": over, "rule": rule, "subject": "node:x", "place": place, "text": "x"}
                 db.execute("insert into notes(kind, id, over_ms, bytes) values(?, ?, ?, ?)", (NOTE_ALERT, i, over, json.dumps(note).encode()))
+            (node,) = db.execute("select key from nodes where own_name = 'sim1'").fetchone()
+            for at, kind, code, text in ((midnight - 7000000, 1, 31, "python, pid 48120"), (midnight - 6000000, 7, 0, ""), (midnight - DAY - 1, 1, 79, ""), (midnight, 1, 79, "")):
+                db.execute("insert into events(at_ms, node, device, kind, code, slot, text) values(?, ?, '', ?, ?, 0, ?)", (at, node, kind, code, text))
             db.commit()
 
     def test_looking_and_sending_by_hand(self):
@@ -211,7 +214,9 @@ class Reports(Base):
         self.assertRegex(out, r"(?m)^look +usage by node +week .*\(none\)")
         text = self.run_ok(lib.MUSTER, "reports", "show", "daily", env=env)
         self.assertIn("Held and idle, for 30 m and longer", text)
-        self.assertRegex(text, r"(?m)^What went wrong\nALERT .*\nnode-down +critical +3 +1 +sim1, sim2\ngpu-idle +info +1 +0 +sim1:2\n\n")
+        self.assertRegex(text, r"(?m)^Alerts\nALERT .*\nnode-down +critical +3 +1 +sim1, sim2\ngpu-idle +info +1 +0 +sim1:2\n\n")
+        events = re.search(r"(?m)^Events\n(?:.+\n)+", text)[0]
+        self.assertRegex(events, r"^Events\n\S+ \d\d:\d\d  sim1  Xid 31: memory page fault: usually the application's\n    fault \(python, pid 48120\)\n$")  # neither the agent's start nor another day's
         self.assertTrue(all(len(line) <= 90 for line in text.splitlines()), text)
         self.run_ok(lib.MUSTER, "reports", "show", "daily", "--format", "html", "-o", self.path("d.html"), env=env)
         self.run_ok(lib.MUSTER, "reports", "show", "daily", "--format", "png", "-o", self.path("d.png"), env=env)
@@ -230,7 +235,7 @@ class Reports(Base):
         team = self.run_ok(lib.MUSTER, "reports", "show", "vision", env=env)
         self.assertIn("team vision", team)
         self.assertIsNone(re.search(r"(?m)^lee ", team))
-        self.assertNotIn("What went wrong", team)
+        self.assertNotRegex(team, "(?m)^(Alerts|Events)$")
         status = self.run_ok(lib.MUSTER, "reports", "show", "all", env=env)
         self.assertIn("gpu info.", status)
         for argv, code, words in ((("show", "none"), 1, "no report 'none'"), (("show",), 2, "which?"), (("look",), 2, "not one of"), (("show", "look", "--format", "png", "-o", self.path("x")), 1, "has no chart")):

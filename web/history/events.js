@@ -1,5 +1,6 @@
 /* events.js: a list of events in words, newest first. */
 import { exactTime, time } from "../kit/format.js";
+import { facts } from "../kit/facts.js";
 import { html } from "../kit/html.js";
 import { Said } from "../kit/said.js";
 import { say } from "./words.en.js";
@@ -10,15 +11,17 @@ import { say } from "./words.en.js";
 export const BOOKINGS = ["booked", "rebooked", "released", "expired"];
 
 /** Kinds after which somebody should look. */
-export const TROUBLE = ["xid", "ecc", "lost", "hung", "down", "dropped", "refused"];
+export const TROUBLE = facts.trouble;
 
 /** @param {EventRecord} e */
 export const isTrouble = (e) => TROUBLE.includes(e.kind);
 
 /** @param {EventRecord} e */
 function inWords(e) {
-    const what = e.kind === "xid" ? `Xid ${e.code}${e.meaning ? `: ${e.meaning}` : ""}` : e.kind === "ecc" ? say.eccErrors(e.code) : say.kinds[e.kind] ?? e.kind.replaceAll("_", " ");
-    return e.text && e.text !== e.meaning ? `${what}: ${e.text}` : what;
+    if (e.kind === "xid") return e.about;
+    if (e.kind === "ecc") return say.eccErrors(e.code);
+    const what = say.kinds[e.kind] ?? e.kind.replaceAll("_", " ");
+    return e.text ? `${what}: ${e.text}` : what;
 }
 
 /** Whose booking it was, where it is one: "kim booked dgx2:0 until 14:00", "root booked dgx2:0 for kim until 14:00". @param {EventRecord} e */

@@ -236,6 +236,8 @@ export interface Facts {
     terms: { word: string; meaning: string }[];
     node_states: string[];
     events: string[];
+    /** Kinds of events that an admin should look at. */
+    trouble: string[];
     metrics: Metric[];
 }
 
@@ -389,6 +391,8 @@ export interface EventRecord {
     kind: string;
     code: number;
     meaning?: string | null;
+    /** In words: "Xid 79: GPU has fallen off the bus; needs a reboot". */
+    about: string;
     text: string;
 }
 
