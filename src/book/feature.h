@@ -18,6 +18,7 @@ struct hub_book {
     struct queue *queue; /* who waits for GPUs */
     int64_t serve_ms;    /* the moment of the round that serves them */
     int64_t epoch;       /* in which the bookings here were read from the store; 0: at the start */
+    int64_t read_ms;     /* and when, monotonic */
     bool stale;          /* a write failed: the store may have other bookings */
     bool rereads;        /* they are being read */
 };

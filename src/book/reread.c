@@ -1,11 +1,14 @@
 /*
  * reread.c: reads the open bookings of a store that several hubs share again. This is needed before this hub leads the
  * queue, since the last leader's newest grants may still be on their way here, and after a write failed: another hub
- * was faster, or it is not known whether the write was stored.
+ * was faster, or it is not known whether the write was stored. Such a write may also be stored late, when a server that
+ * was stopped goes on, and a hub is not notified of its own changes. So they are read again from time to time, too.
  */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "book/feature.h"
+
+#define REREAD_MS 30000
 
 struct reread {
     struct look_read read; /* first */
@@ -36,12 +39,15 @@ static void take_bookings(struct look_read *read)
     int64_t now_ms = clock_wall_ms();
 
     d->rereads = false;
-    if (read->code < 0)
+    if (read->code < 0) {
         d->stale = true;
-    else
+    } else {
         d->epoch = r->epoch;
+        d->read_ms = clock_mono_ms();
+    }
     for (size_t i = 0; i < r->n; i++) {
-        if (read->code >= 0)
+        const struct booking *known = book_find(d->h->book, r->v[i]->id);
+        if (read->code >= 0 && (!known || known->changes < r->v[i]->changes))
             bookings_take(d->h, r->v[i], now_ms);
         free(r->v[i]);
     }
@@ -55,7 +61,7 @@ bool bookings_are_current(struct hub_book *d, int64_t now_ms)
 
     if (hub_is_alone(d->h) || d->rereads)
         return !d->rereads;
-    if (!d->stale && (epoch < 0 || epoch == d->epoch))
+    if (!d->stale && (epoch < 0 || epoch == d->epoch) && clock_mono_ms() - d->read_ms < REREAD_MS)
         return true;
     struct reread *r = NEW(struct reread, .read = {.read = read_bookings, .done = take_bookings}, .d = d,
                            .epoch = epoch, .from_ms = now_ms);

@@ -112,7 +112,7 @@ static void error_reply(struct hub *h, int result, struct reply *rp)
     else if (result == -EAGAIN)
         reply_problem(rp, 503, "the hub's disk does not keep up: keep the batch and send it again");
     else
-        reply_problem(rp, 503, "the hub cannot store: %s", st.error[0] ? st.error : strerror(-result));
+        reply_problem(rp, 503, "the hub cannot store: %s", st.error[0] ? st.error : store_why(result));
     h->refused++;
 }
 

@@ -51,6 +51,18 @@ class Queue(Cluster):
         self.assertEqual(self.state(wait), ("left", "dgx1:1"))  # by the store, not by what the hub remembers
 
 
+    @lib.long
+    def test_a_change_that_was_stored_late_is_found(self):
+        self.open(1)
+        self.leader()
+        self.admin = self.token("admin")
+        self.node("dgx1")
+        wait = self.post("/api/v1/waits", "kim", {"hold": "1h", **WISH})["id"]
+        lib.wait_until("it is kim's turn", lambda: self.state(wait)[0] == "yours")
+        self.as_hub(RELEASE.format(now_ms(), wait))
+        self.assertSoon(lambda: self.ask(self.hubs[0], "GET", "/api/v1/waits", self.admin)[1]["rows"], [])
+
+
 class Person(threading.Thread):
     """Waits, has a GPU for a moment, gives it back, waits again; asks any hub that answers."""
     over = False
@@ -101,7 +113,7 @@ class Person(threading.Thread):
 
 @lib.long
 class Many(Queue):
-    test_a_grant_whose_commit_was_not_answered_counts = None
+    test_a_grant_whose_commit_was_not_answered_counts = test_a_change_that_was_stored_late_is_found = None
     GRANTS, GPUS, PERSONS = 2000, 32, 40
 
     def steal_lead(self):
