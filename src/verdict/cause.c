@@ -9,7 +9,7 @@
 #define THERMAL     0x60 /* the driver's reasons: by software and by hardware */
 #define POWER_CAP   0x4
 #define WAIT_LEAST  0.15 /* of the time without a kernel: less is not reported */
-#define EMPTY_LEAST 0.25 /* of the multiprocessors' time without work */
+#define EMPTY_LEAST 0.3  /* of the multiprocessors' time without work */
 #define FP32_LEAST  0.2
 #define DRAM_LEAST  0.3
 #define FP32_LOST   0.75 /* tf32 alone does four times as much in the same time, bf16 more */
