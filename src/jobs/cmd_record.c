@@ -14,16 +14,19 @@
 #include "base/plain.h"
 #include "cli/cli.h"
 #include "cli/listing.h"
+#include "cli/progress.h"
 #include "cli/spawn.h"
 #include "format/render.h"
 #include "jobs/cmd_label.h"
 #include "verdict/advice.h"
 #include "verdict/energy.h"
 
-#define CSV_MAX    (256u << 20)
-#define VERDICT_MS 5000
-#define SAMPLES_MS 10000 /* an agent sends every 5 s: of less time the hub may have no sample yet */
-#define HOLE_MS    5000  /* a sample that comes later than this stands for no more */
+#define CSV_MAX      (256u << 20)
+#define VERDICT_MS   5000
+#define WAIT_MS      15000
+#define ASK_AGAIN_MS 500
+#define SAMPLES_MS   10000 /* an agent sends every 5 s: of less time the hub may have no sample yet */
+#define HOLE_MS      5000  /* a sample that comes later than this stands for no more */
 
 struct record_conf {
     struct client_conf client;
@@ -291,10 +294,9 @@ static void tell_taken(void *arg, const char *id)
     print_address(arg, "what it does", id);
 }
 
-static void put_advice(struct buf *out, const json_t *v, int64_t ran_ms)
+static void put_advice(struct buf *out, const json_t *v)
 {
     const json_t *advice = json_object_get(v, "advice");
-    char ran[24], needed[24];
     size_t i;
     json_t *a;
     json_array_foreach (advice, i, a) {
@@ -304,26 +306,46 @@ static void put_advice(struct buf *out, const json_t *v, int64_t ran_ms)
         plain_line(out, str_of(text_of(a, "remedy")));
         buf_addc(out, '\n');
     }
-    if (i || !json_is_true(json_object_get(v, "rules")))
-        return;
-    if (ran_ms < ADVICE_MS)
-        buf_addf(out, "  it ran %s: rules need %s\n", clock_span(ran_ms, ran), clock_span(ADVICE_MS, needed));
-    else
+    if (!i && json_is_true(json_object_get(v, "rules")))
         buf_adds(out, "  no rule finds anything wrong with it\n");
+    if (text_of(v, "rules_why")[0])
+        buf_addf(out, "  %s\n", text_of(v, "rules_why"));
+}
+
+/* Asks for the verdict until the hub has samples of the run, which agents send every few seconds. NULL: err says why.
+ */
+static json_t *wait_for_verdict(const struct client_conf *client, const char *path, bool wait, struct err *err)
+{
+    struct progress p;
+    int64_t begin_ms = clock_mono_ms();
+    progress_start(&p, "waiting for the verdict", "s", WAIT_MS / 1000, false);
+    for (;;) {
+        AUTO_BUF raw = {0};
+        json_t *v = NULL;
+        int r = client_ask_object(client, "GET", path, str_of(""), &v, &raw, err);
+        int64_t spent_ms = clock_mono_ms() - begin_ms;
+        if (!wait || spent_ms > WAIT_MS || (r == 0 && json_number_value(json_object_get(v, "seconds")) > 0)) {
+            progress_end(&p);
+            return r < 0 ? NULL : v;
+        }
+        json_decref(v);
+        progress_at(&p, spent_ms / 1000);
+        poll(NULL, 0, ASK_AGAIN_MS);
+    }
 }
 
 /* What the hub says of it, from the samples that it has by now. */
 static void print_verdict(const struct record_conf *conf, const char *id, int64_t ran_ms)
 {
     struct client_conf client = conf->client;
-    AUTO_BUF path = BUF_INIT(256), raw = {0}, out = BUF_INIT(1 << 20);
-    json_auto_t *v = NULL;
+    AUTO_BUF path = BUF_INIT(256), out = BUF_INIT(1 << 20);
     struct err err = {0};
     char span[24];
 
     client.limit_ms = VERDICT_MS;
     buf_addf(&path, "/api/v1/jobs/%s/verdict", id);
-    if (client_ask_object(&client, "GET", path.p, str_of(""), &v, &raw, &err) < 0) {
+    json_auto_t *v = wait_for_verdict(&client, path.p, ran_ms >= SAMPLES_MS, &err);
+    if (!v) {
         cli_fail(&record_help, 0, "no verdict: %s", err.msg);
         return;
     }
@@ -335,7 +357,7 @@ static void print_verdict(const struct record_conf *conf, const char *id, int64_
         buf_adds(&out, some ? "verdict: " : "no verdict: ");
         plain_line(&out, str_of(text_of(v, some || !text_of(v, "why")[0] ? "sentence" : "why")));
         buf_addc(&out, '\n');
-        put_advice(&out, v, ran_ms);
+        put_advice(&out, v);
     }
     fwrite(out.p, 1, out.len, stderr);
 }

@@ -212,6 +212,8 @@ static void put_advice(struct buf *out, const json_t *v)
     }
     if (!i && json_is_true(json_object_get(v, "rules")))
         buf_adds(out, "\nno rule finds anything wrong with it\n");
+    if (text_of(v, "rules_why")[0])
+        buf_addf(out, "\n%s\n", text_of(v, "rules_why"));
 }
 
 static void put_needs(struct buf *out, const json_t *v)

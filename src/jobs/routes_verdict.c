@@ -272,7 +272,10 @@ static void verdict_settle(struct past_ask *k, struct api *a, struct reply *rp)
     means_json(&j, &v->all);
     number_json(&j, "cost", money.known ? money.amount : NAN);
     json_cstr(&j, "currency", money.currency[0] ? money.currency : NULL);
-    json_bool(&j, "rules", measured && !withheld && v->step_ms <= MINUTE_MS);
+    bool brief = v->known_ms < ADVICE_MS;
+    json_bool(&j, "rules", measured && !withheld && v->step_ms <= MINUTE_MS && !brief);
+    if (measured && !withheld && brief)
+        json_cstr(&j, "rules_why", "rules need one minute of data");
     json_arr(&j, "advice");
     for (size_t i = 0; i < (withheld ? 0 : v->n_advice); i++)
         advice_json(&j, a, v, &v->advice[i]);

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import signal
 import socket
 import threading
 import time
@@ -234,7 +235,7 @@ class Record(lib.Case):
         self.assertEqual(status, 0, err)
         address = re.search(f"(?m)^what it did: {url}/run/([0-9a-f]{{16}})$", err)
         self.assertTrue(address, err)
-        self.assertRegex(err, r"(?m)^(no verdict: |verdict: 1 x )")
+        self.assertRegex(err, r"(?m)^verdict: ")
         runs = self.run_ok(lib.MUSTER, "runs", env=env)
         self.assertRegex(runs, r"ended +record .* first +" + address[1])
         _, _, err = self.run_any(lib.MUSTER, "record", "--", "true", env=env)
@@ -251,6 +252,22 @@ class Record(lib.Case):
         status, out, err = self.run_any(lib.MUSTER, "record", "--", "sh", "-c", "echo said; exit 7", env=env)
         self.assertEqual((status, out), (7, "said\n"), err)
         self.assertNotIn("hub", err)
+
+    def test_the_verdict_comes_when_the_hub_has_samples(self):
+        hub = self.start_hub()
+        self.keep_token("admin")
+        with open(self.path("enroll"), "w", encoding="ascii") as f:
+            f.write(self.token("enroll"))
+        os.chmod(self.path("enroll"), 0o600)
+        agent = self.start(lib.AGENT, "--hub", hub.url, "--token-file", self.path("enroll"), "--state-dir", self.path("state"), "--interval", "1s", env=self.stub())
+        lib.wait_until("its GPUs", lambda: [len(n["devices"]) for n in lib.ask_json(hub.url + "/api/v1/state")["nodes"]] == [2])
+        os.kill(agent.p.pid, signal.SIGSTOP)  # it sends nothing until the command has ended
+        gpu_work = f"printf 'gpus 2\\nutil 0 90\\nmem 0 1073741824\\nproc 0 %d 1073741824\\n' $$ > {self.path('stub')}; sleep 12"
+        run = self.record("--", "sh", "-c", gpu_work, url=hub.url, how=self.start)
+        run.wait_line(r"what it did: http")
+        os.kill(agent.p.pid, signal.SIGCONT)
+        self.assertEqual(run.p.wait(lib.LIMIT_S), 0, run.text)
+        run.wait_line("^verdict: ")
 
     def test_the_gpus_of_a_command_are_known_while_it_runs(self):
         hub = self.start_hub()

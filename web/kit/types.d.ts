@@ -358,6 +358,8 @@ export interface Verdict extends RunMeans {
     cost: number | null;
     currency: string | null;
     rules: boolean;
+    /** The run is shorter than rules need. */
+    rules_why?: string;
     advice: { rule: string; title: string; evidence: string; remedy: string; seconds: number; devices: string[] }[];
     devices: VerdictGpu[];
     job: Job;

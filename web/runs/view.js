@@ -181,7 +181,7 @@ function Processes({ v }) {
 
 /** @param {{ v: Verdict }} props */
 function Advice({ v }) {
-    if (!v.advice.length) return v.rules ? html`<p class="dim">${say.nothingWrong}</p>` : null;
+    if (!v.advice.length) return v.rules || v.rules_why ? html`<p class="dim">${v.rules ? say.nothingWrong : say.tooShort}</p>` : null;
     return html`<section class="advice" aria-label=${say.whatToDo}>${v.advice.map((a) => html`<p key=${a.rule}><b>${a.title}</b> <span class="dim">${say.forSo(span(a.seconds * 1000), a.devices.length, v.devices.length)}</span><br />${a.evidence}<br />${a.remedy}</p>`)}</section>`;
 }
 

@@ -15,6 +15,7 @@ export const say = {
     state: (state) => ({ running: "still running", unfinished: "no end reported" })[state] ?? state,
     partOf: "part of a run on several nodes",
     whatToDo: "what to do",
+    tooShort: "Rules need one minute of data.",
     nothingWrong: "No rule finds anything wrong with it.",
     forSo: (time, n, of) => `for ${time}${of > 1 ? ` on ${n} of ${of} GPUs` : ""}`,
     whatItDid: "what it did",

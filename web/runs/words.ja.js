@@ -15,6 +15,7 @@ export const say = {
     state: (state) => ({ running: "実行中", unfinished: "終了の報告なし" })[state] ?? state,
     partOf: "複数ノードの実行の一部",
     whatToDo: "対処",
+    tooShort: "ルールの判定には 1 分以上のデータが必要です。",
     nothingWrong: "問題は見つかりません。",
     forSo: (time, n, of) => `${time}${of > 1 ? `、${of} GPU 中 ${n}` : ""}`,
     whatItDid: "実績",
