@@ -4,6 +4,7 @@ postgresql-15, haproxy, nftables, iproute2. In namespaces of its own: nothing el
 
     bench/faults.py --faults 200 --seed 1              the table of docs/scale.md
     bench/faults.py --faults 3 --kinds kill_hub        of one kind
+    bench/faults.py --faults 35 --kills 20             20 times kill -9 of a hub, and 15 other faults
 """
 import argparse
 import collections
@@ -19,10 +20,15 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import fault_kinds  # noqa: E402
 import faultworld  # noqa: E402
 import lib  # noqa: E402
+import same_answers  # noqa: E402
 
 
-def draw(rng, names, n):
-    """So many kinds, each by its weight, each at least once where there is room."""
+def draw(rng, names, n, kills):
+    """So many kinds, each by its weight, each at least once where there is room; kills: so many of them kill a hub."""
+    if kills:
+        out = [fault_kinds.kill_hub] * kills + draw(rng, names, n - kills, 0)
+        rng.shuffle(out)
+        return out
     kinds = [k for k in fault_kinds.KINDS if not names or k.__name__ in names]
     first = kinds[:n]
     rng.shuffle(first)
@@ -46,6 +52,14 @@ def table(outcomes):
     row("all", outcomes)
 
 
+def answers(w, from_ms):
+    """After the last fault: what differs between the answers of all hubs."""
+    paths, differ = same_answers.paths(from_ms, 0), same_answers.differences([h.url for h in w.hubs], from_ms, int(time.time() * 1000))
+    for name, what in differ.items():
+        print(f"differs: {name}: {what}")
+    return ", ".join(f"{name}: {'differs' if name in differ else 'the same'}" for name in paths), len(differ)
+
+
 def load(line):
     o = fault_kinds.Outcome("")
     vars(o).update(json.loads(line))
@@ -55,6 +69,7 @@ def load(line):
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--faults", type=int, default=20)
+    ap.add_argument("--kills", type=int, default=0, help="so many of the faults kill a hub")
     ap.add_argument("--seed", type=int, default=1)
     ap.add_argument("--nodes", type=int, default=500)
     ap.add_argument("--kinds", default="", help="of these alone: " + ", ".join(k.__name__ for k in fault_kinds.KINDS))
@@ -74,10 +89,10 @@ def main():
     w = faultworld.World(folder, nodes=a.nodes)
     try:
         lib.wait_until("all is well", w.settled, 120)
-        asker, racer = faultworld.Asker(w), faultworld.Racer(w)
+        asker, racer, queue, from_ms = faultworld.Asker(w), faultworld.Racer(w), faultworld.Queue(w), int(time.time() * 1000)
         asker.start()
         racer.start()
-        for no, kind in enumerate(draw(rng, set(filter(None, a.kinds.split(","))), a.faults), 1):
+        for no, kind in enumerate(draw(rng, set(filter(None, a.kinds.split(","))), a.faults, a.kills), 1):
             if time.monotonic() - began > a.minutes * 60:
                 break
             o = fault_kinds.do(w, kind, rng, asker)
@@ -90,13 +105,29 @@ def main():
                   f" words {'-' if o.words is None else f'{o.words:.1f} s'} well after {o.mended:.1f} s {said}", flush=True)
         racer.over = asker.over = True
         racer.join()
+        queue.stop()
         gone, overlap = racer.kept()
         fault_kinds.count_messages(w, outcomes)
         table(outcomes)
         wrong = w.values()
-        print(f"\nvalues of one metric in the history, counted for each node: {len(wrong)} nodes of {a.nodes} have more or fewer than were made {wrong[:5] if wrong else ''}")
-        print(f"\nbookings: {racer.tries} raced, {racer.got} given, {racer.both} given to both, {len(gone)} promised and lost, {overlap} that overlap")
-        print(f"messages with a number that was told already: {w.told()[1]}; {len(w.made())} batches of {a.nodes} nodes, {asker.answers} answers, {time.monotonic() - began:.0f} s")
+        w.closed = True  # the last nodes that spoke are silent
+        same, differ = answers(w, from_ms)
+        print(f"""
+| what | result |
+| --- | --- |
+| batches made | {len(w.made())} of {a.nodes} nodes |
+| lost, doubled in the store | {sum(o.lost for o in outcomes)}, {sum(o.doubled for o in outcomes)} |
+| nodes whose history has more or fewer values than were made, on any of {len(w.hubs)} hubs | {len(wrong)} {wrong[:5] if wrong else ''} |
+| bookings raced | {racer.tries} |
+| one winner, two winners | {racer.got - racer.both}, {racer.both} |
+| bookings confirmed and lost, overlaps in the table | {len(gone)}, {overlap} |
+| alerts | {w.marks} |
+| not told, told twice, of these with the number of the first | {sum(o.unsaid for o in outcomes)}, {sum(o.messages for o in outcomes)}, {w.told()[1]} |
+| grants of the queue | {len(queue.grants)} |
+| overlaps of grants | {len(queue.overlaps())} {queue.overlaps()[:2] or ''} |
+| answers of all hubs, byte by byte but for at and age_ms | {same} |
+| answers that differ | {differ} |
+| answers while faults were made | {asker.answers} in {time.monotonic() - began:.0f} s |""")
     finally:
         if a.out:
             with open(a.out, "a", encoding="utf-8") as f:

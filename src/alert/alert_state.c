@@ -140,14 +140,19 @@ void alert_states_load(struct alert_states *w, const struct alert *a, const stru
     }
 }
 
+static void index_entries(struct alert_states *w)
+{
+    lookup_fini(&w->by_key);
+    for (size_t i = 0; i < w->n; i++)
+        lookup_add_place(&w->by_key, w->v[i].key, i);
+}
+
 /* It does not count any more: the next look, or what is taken next, ends it. */
 static void drop_entry(struct alert_states *w, struct entry *e)
 {
     free(e->a);
     *e = w->v[--w->n];
-    lookup_fini(&w->by_key);
-    for (size_t i = 0; i < w->n; i++)
-        lookup_add_place(&w->by_key, w->v[i].key, i);
+    index_entries(w);
 }
 
 void alert_states_take(struct alert_states *w, const struct alert *a, const struct alert_rule *r)
@@ -168,6 +173,19 @@ void alert_states_settle(struct alert_states *w, int64_t now_ms)
     w->started_ms = now_ms;
     for (size_t i = 0; i < w->n; i++)
         w->v[i].before = w->v[i].a->fired_ms != 0;
+}
+
+void alert_states_follow(struct alert_states *w)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < w->n; i++)
+        if (w->v[i].a->fired_ms)
+            w->v[kept++] = w->v[i];
+        else
+            free(w->v[i].a);
+    w->n = kept;
+    index_entries(w);
 }
 
 void alert_states_set_last(struct alert_states *w, int64_t id)
@@ -275,11 +293,8 @@ void alert_states_end(struct alert_states *w, alert_states_change_fn *change, vo
             w->v[kept++] = *e;
     }
     w->n = kept;
-    if (kept == before)
-        return;
-    lookup_fini(&w->by_key);
-    for (size_t i = 0; i < w->n; i++)
-        lookup_add_place(&w->by_key, w->v[i].key, i);
+    if (kept != before)
+        index_entries(w);
 }
 
 COMPARE(newest_first, struct alert *const,

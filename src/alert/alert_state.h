@@ -35,6 +35,8 @@ void alert_states_load(struct alert_states *w, const struct alert *a, const stru
 void alert_states_take(struct alert_states *w, const struct alert *a, const struct alert_rule *r);
 /* This hub leads from now on: what fired before is not resolved at once (W2). */
 void alert_states_settle(struct alert_states *w, int64_t now_ms);
+/* Another hub leads from now on: what is pending here is its to find. */
+void alert_states_follow(struct alert_states *w);
 void alert_states_set_last(struct alert_states *w, int64_t id); /* numbers given out so far */
 
 /* A look: begin, then see for everything that is so, then end, which tells of what changed. */

@@ -496,6 +496,8 @@ static void look_at_all(void *self, int64_t now_ms)
     bool leads = hub_leads(d->h);
     if (leads && !d->led && !hub_is_alone(d->h))
         alert_states_settle(d->watch, now_ms);
+    if (!leads && d->led)
+        alert_states_follow(d->watch);
     d->led = leads;
     d->looked_ms = now_ms;
     forget_old(d, now_ms);

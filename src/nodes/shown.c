@@ -13,10 +13,12 @@
 #include "nodes/newest.h"
 #include "nodes/pace.h"
 #include "nodes/share.h"
+#include "nodes/since.h"
 
 #define FIRST_MS     30000 /* after its start a hub is told everything: it knows nothing yet */
 #define LATE_MS      60000
 #define NEWEST_BYTES (256u << 10)
+#define SINCE_BYTES  (16u << 10)
 #define VALUES_MS    7500 /* values alone are told so often where nobody looks: with every second batch */
 
 struct showing { /* one node's part of a message */
@@ -112,6 +114,16 @@ static void take_brought(const struct showing *x, uint64_t facts, uint64_t procs
     }
 }
 
+static void put_share(struct hub *h, struct buf *to, const struct hub_share *t, int64_t now_ms)
+{
+    if (to->max == 0) {
+        *to = BUF_INIT(SHARE_MAX);
+        share_start(to);
+    }
+    if (share_put(to, t) < 0 && hub_may_say(h, "shared", now_ms))
+        log_warn("hub", "more was taken than the other hubs can be told: they show it later");
+}
+
 /* ---- batches ---- */
 
 /* Who hears of it (alerts, streams) hears it here as well; the record is the other hub's. */
@@ -167,6 +179,23 @@ static void show_newest(const struct showing *x, const struct share_frame *t)
     free(mem);
 }
 
+/* Another hub may have been restarted, and this one not. */
+static void show_since(struct hub *h, const char *key, const struct hub_share *t, const struct share_frame *f,
+                       int64_t now_ms)
+{
+    struct node_now *n = live_find(h->live, key);
+
+    if (!n || strcmp(n->key, key) != 0 || since_show(h->live, n, f->whole) != 1 || !h->tells)
+        return;
+    AUTO_BUF since = BUF_INIT(SINCE_BYTES);
+    if (since_put(&since, n, false) < 0)
+        return;
+    struct hub_share back = {t->key, t->address, 1, {{.whole = buf_str(&since)}}};
+    put_share(h, &h->shared, &back, now_ms);
+    if (h->tells_all)
+        put_share(h, &h->shared_all, &back, now_ms);
+}
+
 static void show(struct hub *h, const struct hub_share *t, int64_t now_ms)
 {
     struct showing x = {.h = h, .now_ms = now_ms, .share = t};
@@ -179,7 +208,9 @@ static void show(struct hub *h, const struct hub_share *t, int64_t now_ms)
     for (size_t i = 0; i < t->n; i++) {
         if (newest_is(t->v[i].whole) && x.n)
             show_newest(&x, &t->v[i]);
-        if (newest_is(t->v[i].whole) || wire_one(t->v[i].whole, &f, NULL) < 0)
+        if (since_is(t->v[i].whole))
+            show_since(h, key, t, &t->v[i], now_ms);
+        if (newest_is(t->v[i].whole) || since_is(t->v[i].whole) || wire_one(t->v[i].whole, &f, NULL) < 0)
             continue;
         if (f.type == FRAME_HELLO && !x.n && wire_hello(&f, &hello, NULL) == 0) {
             x.peer = ingest_node(h, key, hello.name, now_ms, &x.n);
@@ -271,16 +302,6 @@ static bool is_news(const struct hub *h, const struct taken *p, int64_t now_ms)
     return true;
 }
 
-static void put_share(struct hub *h, struct buf *to, const struct hub_share *t, int64_t now_ms)
-{
-    if (to->max == 0) {
-        *to = BUF_INIT(SHARE_MAX);
-        share_start(to);
-    }
-    if (share_put(to, t) < 0 && hub_may_say(h, "shared", now_ms))
-        log_warn("hub", "more was taken than the other hubs can be told: they show it later");
-}
-
 void nodes_tell(struct hub *h, const struct taken *p, int64_t now_ms)
 {
     struct hub_share t = {.key = str_of(p->key), .address = str_of(p->address)};
@@ -290,18 +311,21 @@ void nodes_tell(struct hub *h, const struct taken *p, int64_t now_ms)
     if (!news && !h->tells_all)
         return;
     t.v[t.n++] = (struct share_frame){.whole = p->hello};
-    for (size_t i = 0; i < p->n_frames && t.n < SHARE_FRAMES - SHARE_BATCHES; i++)
+    for (size_t i = 0; i < p->n_frames && t.n < SHARE_FRAMES - SHARE_BATCHES - 1; i++)
         if (p->frames[i].type != FRAME_BATCH)
             t.v[t.n++] = (struct share_frame){.whole = p->frames[i].whole};
     for (size_t i = first; i < p->n_batches; i++)
         t.v[t.n++] =
             (struct share_frame){p->batches[i].facts, p->batches[i].procs, p->batches[i].shift_ms, p->batches[i].bytes};
+    AUTO_BUF since = BUF_INIT(SINCE_BYTES);
+    if (p->n && since_put(&since, p->n, true) == 0)
+        t.v[t.n++] = (struct share_frame){.whole = buf_str(&since)};
     if (h->tells_all)
         put_share(h, &h->shared_all, &t, now_ms);
     if (!news)
         return;
     AUTO_BUF newest = BUF_INIT(NEWEST_BYTES);
-    if (t.n == 2 && p->batch && !p->events && newest_put(&newest, p->batch, live_rule(h->live)) == 0)
+    if (p->n_frames == 1 && p->batch && !p->events && newest_put(&newest, p->batch, live_rule(h->live)) == 0)
         t.v[1].whole = buf_str(&newest);
     put_share(h, &h->shared, &t, now_ms);
 }

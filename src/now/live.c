@@ -684,6 +684,14 @@ void live_before(struct live *l, struct node_now *now, size_t device, const stru
     judge_again(l, n, true, now_ms);
 }
 
+bool live_since(struct live *l, struct node_now *now, struct device_now *device, const struct live_since *s)
+{
+    bool differs = false, earlier = node_take_since(own(now), device, s, &differs);
+    if (differs)
+        changed(l, own(now));
+    return earlier;
+}
+
 void live_resume(struct live *l, int64_t alive_ms, int64_t now_ms)
 {
     for (size_t i = 0; i < l->n; i++) {

@@ -105,6 +105,16 @@ void live_batch(struct live *l, struct node_now *n, const struct batch *b, int64
  */
 void live_recall(struct live *l, struct node_now *n, const struct batch *b, int64_t shift_ms, int64_t now_ms);
 void live_resume(struct live *l, int64_t alive_ms, int64_t now_ms);
+/*
+ * Since when the node (device NULL) or a device of it is in this state, as another hub knows it: the earlier time
+ * counts. True: it is known to be earlier here. Nothing changes where the state is another one.
+ */
+struct live_since {
+    unsigned state;
+    int64_t since_ms, idle_ms; /* idle_ms: no work seen since; 0: working, or unknown */
+    bool idle;                 /* idle_ms counts as it is */
+};
+bool live_since(struct live *l, struct node_now *n, struct device_now *device, const struct live_since *s);
 /* What the store knows of a device of the time before the hub started; 0: nothing. Told once, when that was read. */
 struct live_before {
     int64_t known_ms; /* the newest moment at which it was seen */

@@ -434,6 +434,25 @@ void node_make_remark(struct live_node *n)
     n->why = WHY_NOT_YET; /* words are made again */
 }
 
+bool node_take_since(struct live_node *n, struct device_now *d, const struct live_since *s, bool *ret_differs)
+{
+    int64_t *since_ms = d ? &d->since_ms : &n->now.since_ms;
+    unsigned state = d ? (unsigned)d->state : (unsigned)n->now.state;
+
+    if (state != s->state || !s->since_ms)
+        return false;
+    if (d && s->idle && d->idle_since_ms != s->idle_ms) {
+        d->idle_since_ms = s->idle_ms;
+        int64_t *work_ms = &n->devs[d - n->now.devices].work_ms;
+        *work_ms = *work_ms && s->idle_ms ? s->idle_ms : *work_ms;
+        *ret_differs = true;
+    }
+    if (*since_ms <= s->since_ms)
+        return *since_ms < s->since_ms;
+    *since_ms = s->since_ms;
+    return !(*ret_differs = true);
+}
+
 /* ---- judging ---- */
 
 static int64_t device_since(const struct node_now *n, const struct device_now *d, const struct verdict *v,

@@ -58,6 +58,9 @@ static inline int64_t node_sane_ms(int64_t ms)
 /* New facts: devices keep what is known of them by uuid; those no longer listed are lost. */
 void node_take_facts(struct live_node *n, uint64_t id, const struct node_fact *f);
 /* A batch's values and, if it is the newest, its processes; true when it is. Allocates nothing while things go on. */
+struct live_since;
+/* As live_since; d of n, or NULL. */
+bool node_take_since(struct live_node *n, struct device_now *d, const struct live_since *s, bool *ret_differs);
 bool node_take_batch(struct live_node *n, const struct state_rule *rule, const struct batch *b, int64_t shift_ms,
                      int64_t now_ms);
 /* Who has a device booked; NULL: nobody. True when that is another one. */

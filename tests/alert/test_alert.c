@@ -109,6 +109,25 @@ static void w2_it_fires_once_after_a_while_and_is_resolved_once(void **unused)
     alert_states_free(l);
 }
 
+static void who_leads_no_longer_keeps_what_fired_alone(void **unused)
+{
+    struct alert_states *l = alert_states_new(-1000000);
+    struct told t;
+    size_t n;
+
+    (void)unused;
+    look(l, 0, "a", &t);
+    look(l, 60000, "a b c", &t);
+    alert_states_all(l, &n);
+    assert_int_equal(n, 3);
+    alert_states_follow(l);
+    const struct alert *const *v = alert_states_all(l, &n);
+    assert_int_equal(n, 1);
+    assert_string_equal(v[0]->subject, "a");
+    assert_string_equal(look(l, 130000, "a b", &t), ""); /* b is pending from the start */
+    alert_states_free(l);
+}
+
 static void what_fired_survives_a_restart(void **unused)
 {
     struct alert_states *l = alert_states_new(1000000);
@@ -1008,7 +1027,8 @@ TESTS(cmocka_unit_test(w5_what_lasts_is_told_once_though_its_parts_begin_one_by_
       cmocka_unit_test(w4_a_notice_that_goes_on_is_told_once_however_long),
       cmocka_unit_test(what_a_run_is_used_for_is_told_once_a_run),
       cmocka_unit_test(w2_it_fires_once_after_a_while_and_is_resolved_once),
-      cmocka_unit_test(what_was_told_stays_so_until_it_is_taken_back), cmocka_unit_test(what_fired_survives_a_restart),
+      cmocka_unit_test(what_was_told_stays_so_until_it_is_taken_back),
+      cmocka_unit_test(who_leads_no_longer_keeps_what_fired_alone), cmocka_unit_test(what_fired_survives_a_restart),
       cmocka_unit_test(w4_what_happened_is_told_once_each_time),
       cmocka_unit_test(gpus_that_are_missing_are_told_of_once),
       cmocka_unit_test(what_is_weak_keeps_an_alert_and_makes_none),

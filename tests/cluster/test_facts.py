@@ -3,8 +3,9 @@
 import json
 
 import lib
+import same_answers
 import sender
-from test_cluster import Cluster, now_ms
+from clustercase import Cluster, now_ms
 
 ADVERTISE = ("--advertise", "http://127.0.0.1")
 
@@ -95,6 +96,20 @@ class Facts(Cluster):
         self.shown_by_all(names)
         self.assertEqual([self.past(h, n) for h in self.hubs for n in nodes], [1] * 9)
         self.assertEqual(self.pg.sql(f"SELECT count(*) FROM node_spans WHERE facts = 0 AND node <> '{nodes[0].key}'"), "0")
+
+    def test_all_hubs_give_the_same_answers_after_each_was_killed(self):
+        self.open(3, *ADVERTISE)
+        began = now_ms() - 60000
+        nodes = [n for i, h in enumerate(self.hubs) for n in self.nodes_at(h, [f"n{i}{k}" for k in range(2)])]
+        self.shown_by_all([n.name for n in nodes])
+        for i in range(3):
+            self.hubs[i].kill9()
+            self.again(i)
+            for k, node in enumerate(nodes):  # to the hubs that are there, and to the one that came back
+                self.post(self.hubs[(i + k) % 3], node, node.procs((100 + k, "kim", "train", "train")), node.batch(util=5000 if k % 2 else 0))
+        for h in self.hubs:
+            self.assertSoon(lambda: sum(self.past(h, n) for n in nodes), 24)
+        self.assertEqual(same_answers.differences([h.url for h in self.hubs], began, now_ms(), self.token("admin")), {})
 
     def test_a_name_given_at_one_hub_is_not_taken_back_by_the_hub_of_the_node(self):
         self.open(2, *ADVERTISE)

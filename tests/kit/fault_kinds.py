@@ -116,6 +116,14 @@ def cut_hub_server(w, rng):
     w.net.heal()
 
 
+def reset_hub_server(w, rng):
+    """As cut_hub_server, but every packet is answered: the connection is reset."""
+    h = rng.choice(w.hubs if rng.random() < 0.6 else w.leaders() or w.hubs)
+    w.net.cut(h.name, w.primary.name, "ip protocol tcp reject with tcp reset")
+    yield [h], AWAY
+    w.net.heal()
+
+
 def cut_hubs(w, rng):
     a, b = rng.sample(w.hubs, 2)
     w.net.cut(a.name, b.name)
@@ -214,7 +222,7 @@ def other_version(w, rng):
 
 
 #        kind             weight
-KINDS = {kill_hub: 4, kill_leader: 4, stop_hub: 3, end_hub: 2, promote: 3, promote_late: 1, restart_server: 4, server_away: 1, freeze_server: 1, cut_hub_server: 3, cut_hubs: 2, cut_servers: 1,
+KINDS = {kill_hub: 4, kill_leader: 4, stop_hub: 3, end_hub: 2, promote: 3, promote_late: 1, restart_server: 4, server_away: 1, freeze_server: 1, cut_hub_server: 3, reset_hub_server: 2, cut_hubs: 2, cut_servers: 1,
          cut_front: 2, cut_standby: 1, full_disk: 1, full_folder: 1, slow_standby: 2, hub_clock: 2, server_clock: 2, wrong_password: 1, other_version: 1}
 WORDS_S = 10
 

@@ -75,12 +75,12 @@ class Net:
         for line in ("add table ip cut", "add chain ip cut in { type filter hook input priority 0 ; }", "add chain ip cut out { type filter hook output priority 0 ; }"):
             run("ip", "netns", "exec", name, "nft", *line.split())
 
-    def cut(self, a, b):
-        """Not a packet between these two."""
+    def cut(self, a, b, how="drop"):
+        """Not a packet between these two; how: what a gets for one that it sends."""
         if a == "front":
             a, b = b, a
         run("ip", "netns", "exec", a, "nft", "add", "rule", "ip", "cut", "in", "ip", "saddr", self.at[b], "drop")
-        run("ip", "netns", "exec", a, "nft", "add", "rule", "ip", "cut", "out", "ip", "daddr", self.at[b], "drop")
+        run("ip", "netns", "exec", a, "nft", "add", "rule", "ip", "cut", "out", "ip", "daddr", self.at[b], *how.split())
 
     def heal(self):
         for name in self.at:
@@ -319,7 +319,7 @@ class World:
         self.url = f"http://{HERE}:8080"
         self._haproxy()
         self.enroll = self.token("enroll", "--uses", "100000")  # for marks
-        self.marks, self.alerts = 0, {}
+        self.marks, self.alerts, self.closed = 0, {}, False
         self.ledger = self.path("ledger")
         with open(self.path("enroll"), "w", encoding="ascii") as f:
             f.write(self.token("enroll", "--uses", str(2 * nodes + 10)))
@@ -342,6 +342,7 @@ class World:
 
     def close(self):
         """In any state."""
+        self.closed = True
         for p in [self.sim, self.haproxy, *(h.p for h in self.hubs)]:
             if p.p.poll() is None:
                 with contextlib.suppress(ProcessLookupError):
@@ -371,12 +372,12 @@ class World:
         """A node that somebody must be told of, once; it speaks to whoever takes it, for a while. Its name."""
         self.marks += 1
         node = sender.Node(f"mark{self.marks}")
-        threading.Thread(target=self._speak, args=(node,), daemon=True).start()
+        threading.Thread(target=self.speak, args=(node,), daemon=True).start()
         return node.name
 
-    def _speak(self, node):
-        token, end, spoke = self.enroll, time.monotonic() + 60, 0
-        while spoke < 4 and time.monotonic() < end:
+    def speak(self, node, times=4, limit=60):
+        token, end, spoke = self.enroll, time.monotonic() + limit, 0
+        while spoke < times and time.monotonic() < end and not self.closed:
             with contextlib.suppress(OSError, http.client.HTTPException):
                 body = node.stream(node.facts(), node.procs(), node.batch(util=0))
                 status, _, answer = lib.ask(self.url + "/api/v1/batches", method="POST", body=body, limit=15,
@@ -406,18 +407,19 @@ class World:
     # ---- what is stored ----
 
     def values(self):
-        """The simulator ends, all acknowledged; then of each node how many values of one metric there must be, and how many the history has: [(name, made, found)] where they differ."""
+        """The simulator ends, all acknowledged; then of each node how many values of one metric there must be, and how many the history of each hub has: [(hub, node, made, found)] where they differ."""
         self.sim.stop(limit=150)
         made, names, wrong = collections.Counter(node for node, _, _ in self.made()), {}, []
         for row in self.sql("SELECT key, name FROM nodes WHERE name LIKE 'sim%'").splitlines():
             key, name = row.split("|")
             names[key] = name
         now = int(time.time() * 1000)
-        for key, name in names.items():
-            got = lib.ask_json(f"{self.url}/api/v1/history?device={name}:0&metric=mem_total&from={now - 3 * DAY}&to={now + 3 * DAY}&step=1h&agg=count", limit=60)
-            found = sum(v or 0 for s in got["series"] for v in s["v"])
-            if found != made[key]:
-                wrong.append((name, made[key], found))
+        for h in self.hubs:
+            for key, name in names.items():
+                status, _, body = h.ask(f"/api/v1/history?device={name}:0&metric=mem_total&from={now - 3 * DAY}&to={now + 3 * DAY}&step=1h&agg=count", limit=60)
+                found = sum(v or 0 for s in json.loads(body)["series"] for v in s["v"]) if status == 200 else f"HTTP {status}"
+                if found != made[key]:
+                    wrong.append((h.name, name, made[key], found))
         return wrong
 
     def made(self):
@@ -468,6 +470,66 @@ class Asker(threading.Thread):
             worst = max(self.worst, time.monotonic() - self.last)
             self.worst = 0.0
             return worst
+
+
+class Queue:
+    """People who wait for the GPUs of a few nodes, use each for some seconds, and wait again."""
+    NODES, PEOPLE = 4, 6
+
+    def __init__(self, world):
+        self.world, self.over, self.grants, self.lock = world, False, [], threading.Lock()
+        nodes = [sender.Node(f"queue{i + 1}") for i in range(self.NODES)]
+        for n in nodes:
+            threading.Thread(target=world.speak, args=(n, 1 << 30, 1 << 30), daemon=True).start()
+        tokens = [world.token("member", "--person", f"p{i + 1}") for i in range(self.PEOPLE)]
+        self.threads = [threading.Thread(target=self._wait, args=(token, random.Random(i)), daemon=True) for i, token in enumerate(tokens)]
+        for t in self.threads:
+            t.start()
+
+    def _ask(self, rng, method, path, token, body=None):
+        """What any of the hubs answers; None: it does not."""
+        with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
+            status, _, answer = rng.choice(self.world.hubs).ask(path, limit=8, method=method, headers={"Authorization": "Bearer " + token}, body=None if body is None else json.dumps(body))
+            return status, json.loads(answer)
+        return None, {}
+
+    def _wait(self, token, rng):
+        while not self.over:
+            status, row = self._ask(rng, "POST", "/api/v1/waits", token, {"count": 1, "node": "queue*", "hold": "1m", "free_for": "0s"})
+            if status == 201:
+                self._turn(token, rng, f"/api/v1/waits/{row['id']}")
+            time.sleep(0.5)
+
+    def _turn(self, token, rng, path):
+        began = None
+        while True:
+            status, row = self._ask(rng, "POST", path, token)
+            now = time.time()
+            if status == 404 or (status == 200 and row["state"] in ("left", "over")):
+                return
+            if status == 200 and row["state"] == "yours" and not began:
+                began, where, until, leave = now, row["where"], row["until"] / 1000, now + rng.uniform(1, 4)
+                with self.lock:
+                    self.grants.append([where, began, until, path])
+            if began and (now > leave or self.over):
+                with self.lock:
+                    self.grants[[g[3] for g in self.grants].index(path)][2] = min(now, until)
+                while self._ask(rng, "DELETE", path, token)[0] not in (200, 404, 409) and time.time() < until:
+                    time.sleep(0.3)
+                return
+            if self.over:
+                return
+            time.sleep(rng.uniform(0.4, 0.8))
+
+    def stop(self):
+        self.over = True
+        for t in self.threads:
+            t.join(60)
+
+    def overlaps(self):
+        """Pairs of grants of one GPU at one time."""
+        by = sorted(self.grants)
+        return [(a, b) for a, b in zip(by, by[1:]) if a[0] == b[0] and b[1] < a[2]]
 
 
 class Racer(threading.Thread):

@@ -1,0 +1,79 @@
+/* since.c: since when a node and its devices are in their state <-> bytes. */
+#include "nodes/since.h"
+
+#include <errno.h>
+
+#include "base/rand.h"
+
+#define MARK 'S' /* no type of a frame */
+
+static uint32_t gpu_of(const struct device_now *d)
+{
+    return (uint32_t)fnv64(d->fact.uuid, strlen(d->fact.uuid));
+}
+
+int since_put(struct buf *out, const struct node_now *n, bool takes)
+{
+    size_t before = out->len;
+
+    buf_u8(out, MARK);
+    buf_u8(out, takes);
+    buf_u8(out, (uint8_t)n->state);
+    buf_zigzag(out, n->since_ms);
+    buf_varint(out, n->n_devices);
+    for (size_t i = 0; i < n->n_devices; i++) {
+        const struct device_now *d = &n->devices[i];
+        buf_varint(out, gpu_of(d));
+        buf_u8(out, (uint8_t)d->state);
+        buf_zigzag(out, d->since_ms);
+        buf_zigzag(out, d->idle_since_ms);
+    }
+    if (!out->err)
+        return 0;
+    out->err = 0;
+    buf_cut(out, before);
+    return -EMSGSIZE;
+}
+
+bool since_is(struct str bytes)
+{
+    return bytes.len > 0 && bytes.p[0] == MARK;
+}
+
+static size_t find_gpu(const struct node_now *n, size_t first, uint32_t gpu)
+{
+    for (size_t i = 0; i < n->n_devices; i++) {
+        size_t at = (first + i) % n->n_devices; /* in the same order, as a rule */
+        if (gpu_of(&n->devices[at]) == gpu)
+            return at;
+    }
+    return n->n_devices;
+}
+
+int since_show(struct live *l, struct node_now *n, struct str bytes)
+{
+    struct rd r = rd_of(bytes.p, bytes.len);
+    bool earlier = false;
+
+    rd_u8(&r);
+    bool takes = rd_u8(&r);
+    uint8_t state = rd_u8(&r);
+    int64_t since_ms = rd_zigzag(&r);
+    uint64_t devices = rd_varint(&r);
+    if (r.bad || devices > DEVICES_MAX)
+        return -EBADMSG;
+    earlier |= live_since(l, n, NULL, &(struct live_since){.state = state, .since_ms = since_ms});
+    for (uint64_t i = 0; i < devices; i++) {
+        uint32_t gpu = (uint32_t)rd_varint(&r);
+        struct live_since s = {.state = rd_u8(&r)};
+        s.since_ms = rd_zigzag(&r);
+        s.idle_ms = rd_zigzag(&r);
+        s.idle = takes;
+        size_t at = r.bad ? n->n_devices : find_gpu(n, (size_t)i, gpu);
+        if (r.bad)
+            return -EBADMSG;
+        if (at < n->n_devices)
+            earlier |= live_since(l, n, &n->devices[at], &s);
+    }
+    return earlier;
+}
