@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/plain.h"
 #include "cli/listing.h"
+#include "model/state.h"
 
 struct node_conf {
     struct client_conf client;
@@ -55,6 +56,8 @@ static void fill_row(struct cell *c, json_t *node, UNUSED const struct listing_a
 {
     if (json_is_true(json_object_get(node, "retired")))
         cell_text(&c[1], STR("retired"));
+    else
+        cell_screen(&c[1], "%s", state_shown(text_of(node, "state")));
 }
 
 static int list_nodes(struct cmd_call *c)

@@ -1,6 +1,8 @@
 /* say_old.c: the commands of vesta's bot, as its users know them: lists as files, HELP and WHERE as messages. */
 #include "slack/words.h"
 
+#include "model/state.h"
+
 /* A list of the terminal's page; rest: one host. */
 static void ask_page(struct say *s, struct str rest)
 {
@@ -74,7 +76,7 @@ static void tell_where(struct say *s, UNUSED size_t call, struct str body)
     json_t *age = json_object_get(n, "age_ms");
 
     say_line(s, "%s (%s) last update: %s, status: %s", s->what, address[0] ? address : "address not known",
-             age ? say_when(s, s->ask.now_ms - json_integer_value(age)) : "never", slack_text(n, "state"));
+             age ? say_when(s, s->ask.now_ms - json_integer_value(age)) : "never", state_shown(slack_text(n, "state")));
 }
 
 const struct say_command say_old_commands[SAY_OLDS + 1] = {

@@ -26,11 +26,16 @@ class Since(HubCase):
         row = json.loads(self.run_ok(lib.MUSTER, "ls", "--hub", h.url, "--json"))[0]
         person = lib.ask_json(h.url + "/api/v1/people")[0]
         self.assertEqual(device["processes"][0]["since"], START)
-        self.assertEqual({row["since"], person["since"], person["devices"][0]["since"]}, {START})
+        self.assertEqual({device["since"], row["since"], person["since"], person["devices"][0]["since"]}, {START})
         span, = lib.wait_until("the record", lambda: self.spans(h))
         self.assertEqual((span["user"], span["first"], span["ended"], span["there"]), ("kim", START, False, True))
         self.assertEqual(self.run_any(lib.MUSTER, "ls", "--hub", h.url, "since>1000d")[0], 0)
         self.assertIn(" d", self.run_ok(lib.MUSTER, "ls", "--hub", h.url, "-o", "since"))
+        h.stop()
+        h = self.hub()  # the same data folder
+        device = self.state(h)["nodes"][0]["devices"][0]
+        row = json.loads(self.run_ok(lib.MUSTER, "ls", "--hub", h.url, "--json"))[0]
+        self.assertEqual((device["since"], row["since"]), (START, START))
 
     def test_a_stretch_ends_with_its_node(self):
         h = self.hub("--rule-down-after", "1s", "--rule-down-exact")
