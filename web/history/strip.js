@@ -19,7 +19,6 @@ import { say } from "./words.en.js";
 /** @typedef {import("../kit/types").Strip} StripData */
 /** @typedef {import("../kit/types").StripRow} StripRow */
 /** @typedef {import("../kit/types").Device} Device */
-/** @typedef {import("../kit/types").Node} Node */
 /** @typedef {import("../kit/types").Problem} Problem */
 
 const ROW_PX = 20; /* later.css: .night-row, */
@@ -133,12 +132,12 @@ function Present({ d, r }) {
 }
 
 const Row = keyed(
-    (/** @type {{ s: StripData, r: StripRow, above?: StripRow, next: boolean, d?: Device, n?: Node, ends: boolean }} */ { s, r, above, next, d, n, ends }) => html`<div class="night-row ${next ? "next-node" : ""}" data-row=${r.device}>
+    (/** @type {{ s: StripData, r: StripRow, above?: StripRow, next: boolean, d?: Device, ends: boolean }} */ { s, r, above, next, d, ends }) => html`<div class="night-row ${next ? "next-node" : ""}" data-row=${r.device}>
         <a class="night-name" href="/gpu/${encodeURIComponent(r.device)}" title="${r.name} ${r.model ?? ""}">${r.name}</a>
         <${Track} s=${s} r=${r} above=${above} />
         ${ends && html`<${Present} d=${d} r=${r} />`}
     </div>`,
-    ({ s, r, next, d, n, ends }) => `${next} ${s.now} ${s.from} ${r.device} ${ends} ${n?.state} ${d?.state} ${d?.metrics.util}`,
+    ({ s, r, next, d, ends }) => `${next} ${s.now} ${s.from} ${r.device} ${ends} ${d?.state} ${d?.metrics.util}`,
 );
 
 /* ---- around the rows ---- */
@@ -214,7 +213,7 @@ export function Strip({ strip: s, live, byNode = true, curves = true }) {
     const [drag, setDrag] = useState(/** @type {[number, number] | null} */ (null));
     const box = useRef(/** @type {HTMLElement | null} */ (null));
     const meant = useRef(true); /* a click on a name; not the one that follows a drag, nor a finger's: what it touched is said, with the name */
-    const now = new Map(nodes.flatMap((n) => n.devices.map((d) => [d.uuid, { n, d }])));
+    const now = new Map(nodes.flatMap((n) => n.devices.map((d) => [d.uuid, d])));
     const wide = Math.max(4, ...s.rows.map((r) => r.name.length));
     const lines = useMemo(
         () =>
@@ -265,7 +264,7 @@ export function Strip({ strip: s, live, byNode = true, curves = true }) {
         <p class="night-said dim">${over ? html`<em><${Said} text=${over.words} people=${over.people} /></em> ${exactTime(over.at)}` : say.pointAtIt}</p>
         <div class="night-body" ref=${box} onPointerMove=${onMove} onPointerDown=${onDown} onPointerUp=${onUp} onPointerLeave=${onLeave} onDragStart=${(/** @type {Event} */ e) => e.preventDefault()} onClickCapture=${(/** @type {MouseEvent} */ e) => e.detail > 0 && !meant.current && e.preventDefault()}>
             <${Axis} s=${s} />
-            <${Lines} lines=${lines} draw=${(/** @type {any} */ l) => html`<${Row} key=${l.key} s=${s} ...${l.what} ...${now.get(l.key)} ends=${live} />`} />
+            <${Lines} lines=${lines} draw=${(/** @type {any} */ l) => html`<${Row} key=${l.key} s=${s} ...${l.what} d=${now.get(l.key)} ends=${live} />`} />
             ${curves && html`<${Curve} label=${metricLabel("power")} unit="watts" v=${s.power} of="of-power" /><${Curve} label=${stateName("free")} unit="" v=${s.free} of="of-free" />`}
             <div class="night-over" aria-hidden="true">
                 ${ticks(s.from, s.to).map((t) => html`<i class=${t.first ? "day" : ""} style=${{ left: place(s, t.at, t.at).left }} />`)}
