@@ -303,7 +303,7 @@ static void add_notes(const struct scheduled_job *k, const struct usage_table *t
         buf_addf(notes, "Held: somebody had the GPU. Busy: it worked. GPUs that are shared are split by %s.\n",
                  t->split);
     if (t && t->total.s.work_of_ms > 0)
-        buf_adds(notes, "Effective: hours times work.\n");
+        buf_adds(notes, "Effective: hours times efficiency.\n");
     if (t && t->total.s.tensor_of_ms > 0)
         buf_adds(notes, "Tensor: hours times the share of time that tensor pipes worked.\n");
     if (k->missed)

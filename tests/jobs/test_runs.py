@@ -133,7 +133,7 @@ class Runs(lib.Case):
             tty = terminal.Terminal(self, 100, 80)
             tty.run(f"{lib.MUSTER} run {job['id']} --hub {self.hub.url}")
             screen = tty.wait(rf"/run/{job['id']}$")
-            for words in ("\ndgx1:0 active\n", "\ndgx1:0 work\n", "\ndgx1:0 memory used\n", "\ndgx1:0 power\n", " least 59 %, mean 59 %, most 59 %\n", "\nPROGRAM  GPU "):
+            for words in ("\ndgx1:0 active\n", "\ndgx1:0 efficiency\n", "\ndgx1:0 memory used\n", "\ndgx1:0 power\n", " least 59 %, mean 59 %, most 59 %\n", "\nPROGRAM  GPU "):
                 self.assertIn(words, screen)
             moments = re.findall(r"(?m)^ +(\d\d:\d\d:\d\d) +(\d\d:\d\d:\d\d)$", screen)
             self.assertEqual(set(moments), {tuple(time.strftime("%H:%M:%S", time.localtime(ms / 1000)) for ms in (began, began + 600_000))})  # clipped to the run
@@ -147,7 +147,7 @@ class Runs(lib.Case):
             self.assertIn(v["sentence"], words)
             self.assertTrue(any(w.startswith("kim, 20") and w.endswith(", dgx1:0") for w in words), words)
             self.assertTrue(any(w.startswith("waits for the host (active 59 %") for w in words), words)
-            for label in ("active", "work", "power"):
+            for label in ("active", "efficiency", "power"):
                 self.assertTrue(any(w.startswith(label) for w in words), (label, words))
             self.assertEqual(lib.ask(url + "gif")[0], 400)
             self.run_ok(lib.MUSTER, "run", job["id"], "-o", self.path("run.png"), "--hub", self.hub.url)

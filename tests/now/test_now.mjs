@@ -66,7 +66,7 @@ test("a GPU whose kernel spins is busy with somebody, and said to do almost noth
     await page.goto(`${url}/?at=${state.at}`); /* of the past nothing comes after it */
     await page.locator(`.cell[data-uuid="${busy.uuid}"]`).hover();
     await says(page.locator(".details .sentence"), /busy by .*: runs, but does almost nothing$/);
-    await says(page.locator(".details dl"), /utilisation\s*\d+\s% work\s*1\s%/);
+    await says(page.locator(".details dl"), /utilisation\s*\d+\s% efficiency\s*1\s%/);
 });
 
 test("a tab that nobody looks at goes on saying how many are free", async (t) => {
@@ -182,7 +182,7 @@ test("who holds it and since when: one hover", async (t) => {
     await details.waitFor();
     const text = await says(details, /dgx1 · GPU 4 NVIDIA H200 ◐ (held|busy) by lee for \d+ h/);
     assert.match(text, /user program memory for lee \S+ [\d.]+ GiB \d+ h/);
-    assert.match(text, /utilisation \d+ % work \d+ % .*memory [\d.]+ GiB of [\d.]+ GiB temperature \d+ °C power \d+ W of \d+ W/);
+    assert.match(text, /utilisation \d+ % efficiency \d+ % .*memory [\d.]+ GiB of [\d.]+ GiB temperature \d+ °C power \d+ W of \d+ W/);
     assert.match(text, /\d+ s old/);
     await looksRight(page, "now-hover");
     await cell(page, "dgx5", 0).hover();

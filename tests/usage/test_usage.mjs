@@ -162,7 +162,7 @@ test("trends: use, power and free over weeks, a week hour by hour, months with t
     await until("a bar a day", async () => (await chart.locator("g").count()) === days.length);
     const at = Math.floor(days.length / 2);
     const gpus = (days[at].busy * 1000) / (days[at + 1].at - days[at].at);
-    assert.equal(await chart.locator("g").nth(at).locator("title").nth(1).textContent(), `${new Date(days[at].label).toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" })}, at work: ${gpus.toFixed(1)} GPUs`);
+    assert.equal(await chart.locator("g").nth(at).locator("title").nth(1).textContent(), `${new Date(days[at].label).toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" })}, busy: ${gpus.toFixed(1)} GPUs`);
     const effective = (days[at].effective * 1000) / (days[at + 1].at - days[at].at);
     assert.match(await page.locator(".stack").nth(1).locator("g").nth(at).locator("title").nth(1).textContent(), new RegExp(`, effective: ${effective.toFixed(1)} GPUs$`));
     const tensor = (days[at].tensor * 1000) / (days[at + 1].at - days[at].at);
@@ -187,7 +187,7 @@ test("trends: use, power and free over weeks, a week hour by hour, months with t
     assert.match(await page.locator(".week tbody tr").nth(weekday(some)).locator("td").nth(hour(some)).getAttribute("title"), /: tensor pipes busy: \d+\s% of all$/);
     await page.getByLabel("show").selectOption("power");
     await until("it is in the URL", () => new URL(page.url()).search === "?of=power");
-    await says(page.getByLabel("Months", { exact: true }).locator("thead"), /^month GPUs held before at work of them before GPUs free before power before GPU-hours held effective h tensor h energy kWh cost EUR$/);
+    await says(page.getByLabel("Months", { exact: true }).locator("thead"), /^month GPUs held before busy of them before GPUs free before power before GPU-hours held effective h tensor h energy kWh cost EUR$/);
     await says(page.getByLabel("Months", { exact: true }).locator("tbody tr").first(), /^\d{4}-\d\d so far [\d.]+ /);
     for (const [width, colorScheme] of [[1440, "light"], [1024, "dark"], [390, "light"], [390, "dark"]]) {
         await page.setViewportSize({ width, height: 1000 });
@@ -213,7 +213,7 @@ test("trends: GPUs that come and go, a day that is not over, a month that is mis
         return r.fulfill({ json: { from: day(1), to, by: "model", period, zone: "UTC", counted_to: to, waiting, rows: period === "month" ? months : period === "day" ? rows : [], total } });
     });
     await page.goto(h.url + "/trends");
-    await says(page.locator("h1"), "75 % of all GPU time was held, 25 % at work in the last 4 weeks");
+    await says(page.locator("h1"), "75 % of all GPU time was held, 25 % busy in the last 4 weeks");
     const bars = page.locator(".stack").first().locator("g");
     await until("a bar a day", async () => (await bars.count()) === 3);
     for (const [i, gpus] of ["0.5", "1.0", "1.0"].entries()) assert.match(await bars.nth(i).locator("title").last().textContent(), new RegExp(`free: ${gpus} GPUs$`));
