@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/workers.h"
+#include "http/cache.h"
 #include "http/conn.h"
 
 #define ROOM_PLAIN (1u << 20)   /* bytes that wait to be compressed */
@@ -13,7 +14,6 @@
 #define OWN_MAX    (512u << 20) /* of a body for the program itself */
 #define RATE       64           /* bytes per ms a client must manage */
 #define SLACK      (256u << 10) /* what deflate may still have of earlier pieces */
-#define LEVEL      1            /* of gzip: level 6 takes three times as long for a tenth less */
 
 struct chunked_reply {
     struct work_job job; /* first */
@@ -179,8 +179,7 @@ struct chunked_reply *chunked_reply_new(struct request *rq, struct reply *rp, ch
     }
     r->h = c->h;
     r->chunked = !c->old;
-    r->gz =
-        c->gzip_ok && c->h->ops.run && deflateInit2(&r->z, LEVEL, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK;
+    r->gz = c->gzip_ok && c->h->ops.run && gzip_start(&r->z, r->rp.series ? GZIP_SERIES : GZIP_FAST, 15 + 16) == 0;
     send_head(c, &r->rp, r->gz, r->chunked);
     if (c->head_only) {
         conn_enter(c, CONN_REPLY, c->h->conf.write_ms);

@@ -33,7 +33,7 @@ struct compress {
 
 struct compress *compress_new(struct event_base *loop)
 {
-    return NEW(struct compress, .work = work_new(loop, 1, WAIT_MAX));
+    return NEW(struct compress, .work = work_new_behind(loop, WAIT_MAX));
 }
 
 void compress_free(struct compress *p)
@@ -48,7 +48,7 @@ void compress_free(struct compress *p)
 static void on_worker(struct work_job *j)
 {
     struct packing *k = (struct packing *)j;
-    if (gzip(buf_str(&k->blob->plain), gzip_level(k->blob->plain.len), &k->gz) < 0)
+    if (gzip(buf_str(&k->blob->plain), gzip_way_of(k->blob->plain.len, k->blob->series), &k->gz) < 0)
         buf_fini(&k->gz);
 }
 

@@ -175,7 +175,7 @@ static struct str reply_bytes(struct conn *c, struct reply *rp, struct buf *made
         a->length = -1;
     } else if (plain.len < PACK_LEAST) {
         *made = BUF_INIT(plain.len + (64u << 10));
-        gzip(plain, gzip_level(plain.len), made);
+        gzip(plain, gzip_way_of(plain.len, false), made);
         gz = buf_str(made);
     } /* else: whoever compresses beside the loop had no room for it */
     if (gz.len == 0)

@@ -18,6 +18,7 @@ struct reply {
     char location[256], cookie[256], cache[64];
     char extra[400]; /* one more header line "Name: value", or empty */
     bool no_gzip, close;
+    bool series; /* GZIP_SERIES */
 };
 void reply_fini(struct reply *rp);
 /* RFC 9457 problem JSON with a sentence a person can act on. Returns REPLY_NOW. */

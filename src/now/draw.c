@@ -25,7 +25,7 @@ struct picture {
         char key[NODE_KEY_MAX];
         bool twin;
     } * nodes;
-    bool any, begun, openmetrics;
+    bool any, begun, openmetrics, own;
     bool lent;          /* the filter */
     struct tally tally; /* of a summary, and for a page's answer */
     char words[FILTER_SAID];
@@ -253,7 +253,8 @@ static bool metrics_step(struct drawing *d, struct api *a, size_t bytes)
     bool twin;
 
     if (!p->begun) { /* first: OpenMetrics ends with # EOF */
-        self_metrics(a->hub, &d->out, p->openmetrics);
+        if (p->own)
+            self_metrics(a->hub, &d->out, p->openmetrics);
         prom_start(p->prom, &d->out);
     }
     p->begun = true;
@@ -314,12 +315,13 @@ struct drawing *draw_summary(const struct view *v, struct filter *f)
     return &picture_new(v, f, summary_step)->d;
 }
 
-struct drawing *draw_metrics(const struct view *v, struct filter *f, bool openmetrics)
+struct drawing *draw_metrics(const struct view *v, struct filter *f, bool openmetrics, bool own)
 {
     struct picture *p = picture_new(v, f, metrics_step);
 
     p->d.step = metrics_step; /* which has no such number */
     p->openmetrics = openmetrics;
+    p->own = own;
     p->prom = prom_new(openmetrics, v->at_ms);
     return &p->d;
 }

@@ -22,4 +22,5 @@ void draw_list_end(struct buf *out);
 /* A page of text: all as of term.h's parts (render.h). */
 struct drawing *draw_text(const struct view *v, struct filter *f, render_term_fn *page, const struct term *t);
 struct drawing *draw_summary(const struct view *v, struct filter *f);
-struct drawing *draw_metrics(const struct view *v, struct filter *f, bool openmetrics);
+/* own: with the series of the hub itself. */
+struct drawing *draw_metrics(const struct view *v, struct filter *f, bool openmetrics, bool own);

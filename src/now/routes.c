@@ -342,31 +342,82 @@ static enum reply_how get_gpu_page(struct api *a, struct request *rq, struct rep
 
 /* ---- metrics ---- */
 
+#define SHARDS_MAX 1000
+
 struct prom_ask {
     struct api *api;
-    bool openmetrics;
+    bool openmetrics, node; /* node: of one alone */
+    unsigned shard, shards; /* from 0; shards 0: all */
 };
+
+/* shard=1/4, of the nodes by a hash of their keys: a node stays in its shard when others come and go. */
+static bool read_shard(const struct request *rq, struct prom_ask *ret, struct reply *rp)
+{
+    struct str n = request_query(rq, "shard"), k;
+    uint64_t shard, shards;
+
+    if (!n.len)
+        return true;
+    if (!str_cut(&n, '/', &k) || !str_uint(k, &shard) || !str_uint(n, &shards) || shard < 1 || shard > shards ||
+        shards > SHARDS_MAX)
+        return reply_refuse(rp, 400, "shard must be K/N, from 1/N to N/N, with N up to %d", SHARDS_MAX);
+    ret->shard = (unsigned)shard - 1;
+    ret->shards = (unsigned)shards;
+    return true;
+}
+
+static void take_shard(struct select *s, const struct prom_ask *ask)
+{
+    const struct node_now **v;
+    size_t n = 0;
+
+    if (!ask->shards)
+        return;
+    v = arena_alloc(&s->arena, s->view.n + 1, sizeof(*v));
+    for (size_t i = 0; i < s->view.n; i++)
+        if (fnv64(s->view.nodes[i]->key, strlen(s->view.nodes[i]->key)) % ask->shards == ask->shard)
+            v[n++] = s->view.nodes[i];
+    s->view.nodes = v;
+    s->view.n = n;
+}
+
+/* The hub's own series, and those of people: once, not in each part. */
+static bool has_own(const struct prom_ask *ask)
+{
+    return !ask->node && ask->shard == 0;
+}
 
 static void render_metrics(struct buf *out, const struct view *v, const void *arg)
 {
     const struct prom_ask *ask = arg;
-    self_metrics(ask->api->hub, out,
-                 ask->openmetrics); /* first: OpenMetrics ends with # EOF, which render_prom writes */
+    if (has_own(ask)) /* first: OpenMetrics ends with # EOF, which render_prom writes */
+        self_metrics(ask->api->hub, out, ask->openmetrics);
     render_prom(out, v, ask->openmetrics);
 }
 
 static enum reply_how get_metrics(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
-    struct prom_ask ask = {a, str_find(rq->header(rq, "Accept"), "application/openmetrics-text") >= 0};
-    api_scrape(&a->scraping, rq->now_ms);
-    if (!select_view(a, rq, str_n("", 0), 0, &s, rp))
+    struct prom_ask ask = {.api = a,
+                           .openmetrics = str_find(rq->header(rq, "Accept"), "application/openmetrics-text") >= 0};
+    struct str node = request_query(rq, "node");
+    char what[32];
+    ask.node = node.len > 0;
+    if (!read_shard(rq, &ask, rp) || !select_view(a, rq, node, 0, &s, rp))
         return REPLY_NOW;
+    take_shard(&s, &ask);
+    if (has_own(&ask))
+        api_scrape(&a->scraping, rq->now_ms);
     rp->type = ask.openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
                                : "text/plain; version=0.0.4; charset=utf-8";
+    rp->series = true;
     if (is_large(&s))
-        return easel_draw(a->hub, rq, rp, draw_metrics(&s.view, pop_filter(&s), ask.openmetrics));
-    return reply_view(a, rq, &s, ask.openmetrics ? "openmetrics" : "prom", render_metrics, &ask, rp);
+        return easel_draw(a->hub, rq, rp, draw_metrics(&s.view, pop_filter(&s), ask.openmetrics, has_own(&ask)));
+    snprintf(what, sizeof(what), "%s %u/%u", ask.openmetrics ? "openmetrics" : "prom", ask.shard, ask.shards);
+    enum reply_how how = reply_view(a, rq, &s, what, render_metrics, &ask, rp);
+    if (rp->blob)
+        rp->blob->series = true;
+    return how;
 }
 
 /* ---- vesta's readers ---- */
@@ -522,7 +573,7 @@ const struct route now_routes[] = {
     {GET, "/api/v1/processes", ROLE_NONE, .sites = true, .summary = "Processes on the devices now; with from, those that were there since",
      .params = "from: time, for processes gone by; to: time, now unless told; device: UUID or NODE:N of one GPU; user: login, with from; person: one under whatever logins (docs/people.md), with from; by: process, or user to join what a person's processes cover; gap: seconds, stretches of a person no further apart are joined, 60 unless told; limit: how many, 2000 unless told, at most 20000; node: id or name of one node; format: csv or json; filter: which, also by user, program, slurm of each process (docs/filter.md); me: whom 'mine' means without a token", .handle = get_processes},
     {GET, "/metrics", ROLE_NONE, .summary = "Prometheus text, or OpenMetrics when Accept asks for it",
-     .params = "filter: which GPUs (docs/filter.md)", .handle = get_metrics},
+     .params = "filter: which GPUs (docs/filter.md); node: key or name of one; shard: K/N, one of N parts of the nodes (docs/prometheus.md)", .handle = get_metrics},
     {GET, "/states/", ROLE_NONE, .summary = "vesta: every host", .params = "fetch_num: so many of the newest samples, oldest first, at most 500; filter: which GPUs (docs/filter.md)", .handle = get_states},
     {GET, "/states/{host}/", ROLE_NONE, .summary = "vesta: one host",
      .params = "fetch_num: so many of the newest samples, oldest first, at most 500; term: plain text", .handle = get_states_host},
