@@ -17,9 +17,14 @@ static const char *node_word(const struct node_now *n)
     return n->state == NODE_DOWN || n->state == NODE_HUNG ? node_words[n->state] : node_words[NODE_UP];
 }
 
+int64_t job_ended_ms(const struct job_fact *j, int64_t now_ms)
+{
+    return j->end_ms <= now_ms ? j->end_ms : 0;
+}
+
 const char *job_state(const struct api *a, const struct job_fact *j, int64_t now_ms)
 {
-    if (j->end_ms && j->end_ms <= now_ms)
+    if (job_ended_ms(j, now_ms))
         return "ended";
     const char *node = j->node[0] ? node_word(live_find(a->live, j->node)) : node_words[NODE_UP];
     return strcmp(node, node_words[NODE_UP]) == 0 ? "running" : "unfinished";

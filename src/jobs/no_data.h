@@ -10,6 +10,8 @@ struct api;
 struct buf;
 struct zone;
 
+/* When it ended; 0: it has not, though an end that is still to come may be planned. */
+int64_t job_ended_ms(const struct job_fact *j, int64_t now_ms);
 /* "ended"; "unfinished": no end was reported, and its node is gone, down, or its driver hangs; else "running". */
 const char *job_state(const struct api *a, const struct job_fact *j, int64_t now_ms);
 /* The newest data of its GPUs, of a job that is unfinished; 0: not known. */

@@ -78,7 +78,8 @@ void job_json(struct json *j, const struct api *a, const struct job_fact *job, b
     char id[JOB_ID_LEN];
     const struct node_now *n = job->node[0] ? live_find(a->live, job->node) : NULL;
     AUTO_FREE char *attrs = attrs_for(job, all);
-    const char *state = job_state(a, job, clock_wall_ms());
+    int64_t now_ms = clock_wall_ms(), ended_ms = job_ended_ms(job, now_ms);
+    const char *state = job_state(a, job, now_ms);
     int64_t data_to_ms = strcmp(state, "unfinished") == 0 ? job_data_to_ms(a, job) : 0;
     json_obj(j, NULL);
     json_cstr(j, "id", job_id_text(job->id, id));
@@ -93,10 +94,9 @@ void job_json(struct json *j, const struct api *a, const struct job_fact *job, b
     list_json(j, "pids", job->pids, true);
     json_cstr(j, "parent", job->parent ? job_id_text(job->parent, id) : NULL);
     json_int(j, "start", job->start_ms);
-    if (job->end_ms)
-        json_int(j, "end", job->end_ms);
-    else
-        json_none(j, "end");
+    json_known(j, "end", ended_ms, ended_ms);
+    if (job->end_ms && !ended_ms)
+        json_int(j, "planned_end", job->end_ms);
     if (data_to_ms)
         json_int(j, "data_to", data_to_ms);
     json_raw(j, "attributes", str_of(attrs[0] ? attrs : "{}"));
@@ -222,9 +222,10 @@ static void job_row(struct rows *r, const struct api *a, const struct job_fact *
     clock_iso(j->start_ms, start);
     if (j->parent)
         job_id_text(j->parent, parent);
-    if (j->end_ms)
-        clock_iso(j->end_ms, end);
-    const char *state = job_state(a, j, clock_wall_ms()), *node = n ? n->name : "";
+    int64_t now_ms = clock_wall_ms(), ended_ms = job_ended_ms(j, now_ms);
+    if (ended_ms)
+        clock_iso(ended_ms, end);
+    const char *state = job_state(a, j, now_ms), *node = n ? n->name : "";
     const char *const texts[] = {id,         j->name, j->kind, state, j->person, node, j->node,
                                  j->devices, j->pids, parent,  start, end,       attrs};
     struct cell *c = rows_add(r);

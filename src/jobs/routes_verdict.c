@@ -225,7 +225,7 @@ static void put_words(struct verdict_ask *q, const struct api *a, const char *se
     buf_addf(&q->title, "%s (%s)", j->name, j->kind);
     buf_addf(&q->lines, "%s\n%s%s%s - %s, %s, ", sentence, j->person, j->person[0] ? ", " : "",
              zone_text(q->zone, q->v.from_ms, from),
-             j->end_ms ? zone_text(q->zone, q->v.to_ms, to) : job_state(a, j, q->now_ms), zone);
+             job_ended_ms(j, q->now_ms) ? zone_text(q->zone, q->v.to_ms, to) : job_state(a, j, q->now_ms), zone);
     place_text(q, &q->lines);
     for (size_t i = 0; i < (withheld ? 0 : q->v.n_advice); i++)
         buf_addf(&q->lines, "\n%s (%s): %s", advice_rules[q->v.advice[i].a.rule].title, q->v.advice[i].a.evidence,
