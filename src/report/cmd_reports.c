@@ -79,6 +79,12 @@ static void fill_row(struct cell *c, json_t *o, const struct listing_at *at)
     cell_text(&c[5], channels.len ? buf_str(&channels) : STR("(none)"));
     put_moment(&c[6], json_object_get(o, "next"), at->zone);
     put_moment(&c[7], json_object_get(o, "sent"), at->zone);
+    if (!channels.len) { /* its time of day means nothing */
+        cell_text(&c[3], STR("on request"));
+        cell_text(&c[6], STR("no channel"));
+    } else if (c[7].absent) {
+        cell_text(&c[7], STR("not due yet"));
+    }
 }
 
 static int list_reports(struct cmd_call *c)

@@ -8,7 +8,7 @@ test("reports are listed, shown and downloaded; what companies had is a table in
     const page = await open(t, h.url + "/usage", { width: 1440, height: 900 });
     await page.getByRole("link", { name: "reports", exact: true }).click();
     await says(page.locator("h1"), "1 report");
-    await says(page.locator(".reports tbody tr").first(), /^daily usage by person every day at 08:00, \S+ nobody not sent by itself never HTML text PNG$/);
+    await says(page.locator(".reports tbody tr").first(), /^daily usage by person of a day on request, \S+ nobody no channel never HTML text PNG$/);
     await says(page.locator(".report-text"), /^muster: usage by person, .* kim /);
     await until("its chart", () => page.locator(".report-picture").evaluate((i) => i.complete && i.naturalWidth > 100));
     const url = await page.getByRole("link", { name: "HTML" }).first().getAttribute("href");

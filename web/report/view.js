@@ -63,7 +63,7 @@ function CompanyRows({ url }) {
 const Downloads = ({ links }) => html`<span class="exports">${links.map(([words, url]) => html`<a download href=${url}>${words}</a>`)}</span>`;
 
 /** @param {Bulletin} r */
-const whenWords = (r) => say.every(r.every, r.at, r.zone);
+const whenWords = (r) => (r.channels.length ? say.every(r.every, r.at, r.zone) : say.onRequest(r.every, r.zone));
 
 /** @param {{ r: Bulletin, shown: boolean }} props */
 function Row({ r, shown }) {
@@ -75,8 +75,8 @@ function Row({ r, shown }) {
         <td>${r.what}${only && ` ${only}`}</td>
         <td>${whenWords(r)}</td>
         <td>${r.channels.join(", ") || html`<span class="dim">${say.nobody}</span>`}</td>
-        <td title=${r.next ? exactTime(r.next) : ""}>${r.next ? moment(r.next, now) : html`<span class="dim">${say.notSent}</span>`}</td>
-        <td title=${r.sent ? exactTime(r.sent) : ""}>${r.error ? html`<span class="error">${r.error}</span>` : r.sent ? moment(r.sent, now) : html`<span class="dim">${say.never}</span>`}</td>
+        <td title=${r.next ? exactTime(r.next) : ""}>${r.next ? moment(r.next, now) : html`<span class="dim">${say.noChannel}</span>`}</td>
+        <td title=${r.sent ? exactTime(r.sent) : ""}>${r.error ? html`<span class="error">${r.error}</span>` : r.sent ? moment(r.sent, now) : html`<span class="dim">${r.channels.length ? say.notYet : say.never}</span>`}</td>
         <td><${Downloads} links=${[["HTML", `${url}?format=html`], [say.text, `${url}?format=text`], ["PNG", `${url}?format=png`]]} /></td>
     </tr>`;
 }
