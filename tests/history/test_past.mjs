@@ -308,6 +308,25 @@ for (const [what, go] of [
         clean(page);
     });
 
+for (const [what, of] of [
+    ["how long ago", () => "-30h"],
+    ["an ISO time", (ms) => new Date(ms).toISOString()],
+    ["seconds", (ms) => Math.round(ms / 1000)],
+])
+    test(`a moment in the address as ${what} moves the slider`, async (t) => {
+        const h = await withPast();
+        const asked = Date.now() - 30 * 3600000;
+        const page = await open(t, `${h.url}/?at=${of(asked)}`);
+        await page.locator(".banner.past").waitFor();
+        const slider = page.getByLabel("Moment shown");
+        await until("its hand is there", async () => Math.abs(Number(await slider.inputValue()) - asked) < 600000);
+        assert.equal(await page.locator(".travel select").inputValue(), "1w"); /* the day does not have it */
+        assert.doesNotMatch(await words(page.locator(".moment")), /^now /);
+        await page.getByRole("button", { name: "back to now" }).click();
+        await until("now", () => isNow(page));
+        clean(page);
+    });
+
 test("a GPU and a node nobody knows are said to be unknown", async (t) => {
     const h = await hub(t);
     const page = await open(t, h.url + "/node/nowhere");

@@ -22,10 +22,17 @@ const PLAY_MS = 1000; /* a moment is looked at this long */
 const PLAY_STEPS = 96; /* from one end to the other */
 const NEAR_PX = 6;
 const WORDS = 9; /* along the axis; a narrow window shows every other one, whatever it was when they were made */
+const LEAST_MS = 1e11; /* a smaller number in an address is seconds, or how long ago: the hub reads it */
 const MARK_PX = 16; /* of the window's width for each mark of an alert: the strip is not all of it */
 
 /** The last moment that is offered: the present, to the minute. */
 const present = () => Math.floor(Date.now() / 60000) * 60000;
+
+/** The moment of an address; of what only the hub reads, as -12h or an ISO time, the one that it shows. @param {URLSearchParams} query */
+function askedMoment(query) {
+    const text = query.get("at");
+    return text && !(Number(text) >= LEAST_MS) ? live.at : Number(text) || undefined;
+}
 
 const windowWidth = () => document.documentElement.clientWidth;
 
@@ -72,10 +79,11 @@ function Tip({ past, t, near }) {
 
 export function Travel() {
     const { query } = usePlace();
-    const { status, problem } = useLive(() => `${live.status} ${live.problem?.detail} ${present()}`);
+    const { status, problem } = useLive(() => `${live.status} ${live.problem?.detail} ${live.at} ${present()}`);
     const to = present();
-    const at = Number(query.get("at")) || to;
-    const [span, setSpan] = useState((SPANS.find(([, ms]) => at >= to - ms) ?? SPANS[SPANS.length - 1])[0]); /* a link to last week begins with the week */
+    const at = askedMoment(query) ?? to;
+    const fitting = () => (SPANS.find(([, ms]) => at >= to - ms) ?? SPANS[SPANS.length - 1])[0];
+    const [span, setSpan] = useState(fitting); /* a link to last week begins with the week */
     const [playing, setPlaying] = useState(false);
     const [pointed, setPointed] = useState(/** @type {{ share: number, width: number } | null} */ (null));
     const length = SPANS.find(([name]) => name === span)?.[1] ?? SPANS[0][1];
@@ -92,9 +100,13 @@ export function Travel() {
     }
 
     useEffect(() => {
+        if (at < from - length / PLAY_STEPS) setSpan(fitting());
+    }, [at]);
+
+    useEffect(() => {
         if (!playing) return undefined;
         return whileSeen(() => {
-            const now = Number(new URLSearchParams(location.search).get("at")) || from;
+            const now = askedMoment(new URLSearchParams(location.search)) ?? from;
             if (live.at !== undefined && Math.abs(live.at - now) > 1000) return; /* still on its way there */
             const next = now + length / PLAY_STEPS;
             if (next >= present()) setPlaying(false);
