@@ -1,8 +1,8 @@
 /*
- * reread.c: reads the open bookings of a store that several hubs share again. This is needed before this hub leads the
- * queue, since the last leader's newest grants may still be on their way here, and after a write failed: another hub
- * was faster, or it is not known whether the write was stored. Such a write may also be stored late, when a server that
- * was stopped goes on, and a hub is not notified of its own changes. So they are read again from time to time, too.
+ * reread.c: reads the open bookings of a store that several hubs share again. A hub does so before it leads the queue:
+ * it may not have received the last grants of the previous leader. It does so after a failed write: another hub was
+ * faster, or the hub does not know whether the write was stored. A PostgreSQL server that was stopped may also carry
+ * out such a write later, and a hub is not notified of its own changes; so each hub does it every REREAD_MS, too.
  */
 #include "base/clock.h"
 #include "base/mem.h"

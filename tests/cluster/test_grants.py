@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The queue of `muster wait` with several hubs: whatever becomes of the leader and of PostgreSQL, a GPU that one person was told to have nobody else gets."""
+"""The queue of `muster wait` with several hubs: whatever happens to the leader and to PostgreSQL, no GPU is "yours" for two persons at the same time."""
 import collections
 import http.client
 import json
@@ -19,7 +19,7 @@ WISH = {"count": 1, "free_for": 0, "need": 0}
 
 class Queue(Cluster):
     def as_hub(self, *texts):
-        """As if the leader had written it, without an answer to its commit: other hubs are told, it is not."""
+        """Writes as the leader would in a commit whose answer is lost: other hubs are notified, the leader is not."""
         own = self.pg.sql("SELECT holder FROM lease WHERE name = 'leader'")
         self.pg.sql("; ".join([f"SET application_name = 'muster-hub-{own}'", *texts]))
 
@@ -73,7 +73,7 @@ class Person(threading.Thread):
         self.start()
 
     def ask(self, method, path, body=None):
-        """(200, row), or (status, None); 0: nobody answers."""
+        """(200, row), or (status, None); 0 without an answer."""
         h = self.rng.choice(self.case.hubs)
         try:
             head = {"Authorization": "Bearer " + self.case.admin}
@@ -117,7 +117,7 @@ class Many(Queue):
     GRANTS, GPUS, PERSONS = 2000, 32, 40
 
     def steal_lead(self):
-        """The lease ends on the server; whoever has it believes for two seconds that it still leads."""
+        """Ends the lease on the server; its holder believes for two seconds that it still leads."""
         self.pg.sql("UPDATE lease SET until = clock_timestamp() - interval '1 s' WHERE name = 'leader'")
         time.sleep(3)
 

@@ -1,5 +1,5 @@
 /*
- * test_races.c: what several hubs put on one PostgreSQL server at the same moment: no booking's change is lost, no
+ * test_races.c: what several hubs put on one PostgreSQL server at the same time: no booking's change is lost, no
  * device is given away twice, and nothing ends in a deadlock or another error. On a server of the test's own.
  */
 #include "test.h"
@@ -75,8 +75,7 @@ static int put(struct store *s, int64_t epoch, struct booking x)
     return result;
 }
 
-/* Whoever has not seen the grant yet: a new leader, a hub that heard of the waiter, one that gives up waiting for them.
- */
+/* A hub that has not read the grant yet writes: a new leader, or a hub that notes a sign of life of the waiter. */
 static void a_change_counts_only_over_what_it_was_made_from(void **unused)
 {
     AUTO_FREE char *url = pg_base(&server);
@@ -92,7 +91,7 @@ static void a_change_counts_only_over_what_it_was_made_from(void **unused)
     assert_int_equal(ask(b, "SELECT count(*) FROM holds WHERE id = 1 AND devices = 'GPU-1' AND changes = 1"), 1);
     assert_int_equal(ask(b, "SELECT count(*) FROM booked WHERE hold = 1 AND device = 'GPU-1'"), 1);
     assert_int_equal(ask(b, "SELECT count(*) FROM holds WHERE devices <> ''"), 1);
-    assert_int_equal(put(b, 0, wait_of(1, "ann", 2, "")), 0); /* from what is stored */
+    assert_int_equal(put(b, 0, wait_of(1, "ann", 2, "")), 0); /* from the stored version */
     assert_int_equal(put(b, 0, wait_of(2, "lee", 1, "GPU-1")), 0);
     store_close(a);
     store_close(b);
@@ -134,8 +133,7 @@ static bool log_has(const char *text)
     return str_find(buf_str(&log), text) >= 0;
 }
 
-/* Three hubs book the same devices at the same moment, each in another order; the exclusion constraint alone deadlocks.
- */
+/* Three hubs book the same devices, each in another order. With the exclusion constraint alone they deadlock. */
 static void bookings_race_without_a_deadlock(void **unused)
 {
     enum { ROUNDS = 200 };
@@ -202,7 +200,7 @@ static void blobs_race_without_a_deadlock(void **unused)
     assert_false(log_has("deadlock detected"));
 }
 
-/* Whoever reads it does not know errno's texts: "Stale file handle", "Transport endpoint is not connected". */
+/* No user knows errno's texts: "Stale file handle", "Transport endpoint is not connected". */
 static void a_result_is_explained_in_words(void **unused)
 {
     static const int results[] = {-ENOSPC, -ENOTCONN, -ECANCELED, -EBUSY, -ESTALE, -EEXIST, -EAGAIN, -EROFS};
