@@ -9,7 +9,7 @@
 #define THERMAL     0x60 /* the driver's reasons: by software and by hardware */
 #define POWER_CAP   0x4
 #define WAIT_LEAST  0.15 /* of the time without a kernel: less is not reported */
-#define EMPTY_LEAST 0.3  /* of the multiprocessors' time without work */
+#define EMPTY_LEAST 0.35 /* of the multiprocessors' time without work */
 #define FP32_LEAST  0.2
 #define DRAM_LEAST  0.3
 #define FP32_LOST   0.75 /* tf32 alone does four times as much in the same time, bf16 more */
@@ -106,7 +106,7 @@ static const struct sign {
     {V_ACTIVE, false, 0, 0.1, OF_HOST},       /* launches alone leave no gaps as long as that */
     {V_CPU, false, 1.5, INFINITY, OF_HOST},   /* more than the thread that launches */
     {V_TOP, false, 0, 0.8, OF_HOST},          /* a thread that launches without a break uses a core */
-    {V_RX, false, 0, 8e7, OF_HOST},           /* and has 0.13 GB/s or more sent to the GPU */
+    {V_RX, false, 1e6, 8e7, OF_HOST},         /* and has 0.13 GB/s or more sent to the GPU */
     {V_RX, false, 5e8, INFINITY, OF_HOST},    /* data: launches alone are at most 0.3 GB/s */
     {V_BACK, false, 0, COPIES_BACK, OF_HOST}, /* data is copied */
     {V_BACK, false, 0.085, 0.2, OF_KERNELS},  /* kernels are launched */

@@ -129,7 +129,7 @@ static void launches(size_t t, struct sample *s)
 }
 static void half_filled(size_t t, struct sample *s) /* never without a kernel */
 {
-    loads_in_python(t, s, 0.99, 0.65, 1000);
+    loads_in_python(t, s, 0.99, 0.6, 1000);
 }
 static void half_a_minute(size_t t, struct sample *s) /* then it is well for as long */
 {
