@@ -100,6 +100,7 @@ class Live(Cluster):
     def test_any_hub_shows_what_a_node_sends_to_one_of_them(self):
         self.open(2, "--advertise", "http://127.0.0.1")
         a, b = self.hubs
+        lib.wait_until("a knows the address of b", lambda: all(h.get("url") for h in self.ask(a, "GET", "/api/v1/hubs")[1]))
         node, token = sender.Node("dgx1"), self.token("agent")
         self.post(a, node, token, node.facts(), node.procs(), node.batch(util=4200))
         self.assertSoon(lambda: self.util(b, "dgx1"), self.util(a, "dgx1"))
