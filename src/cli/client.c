@@ -11,6 +11,7 @@
 #include "base/opt.h"
 #include "base/secret.h"
 #include "cli/local_hub.h"
+#include "collect/collect.h"
 
 enum { THERE_MS = 1000, FOLDER_MS = 2000, ANSWER_MAX = 256 << 20, TOTAL_MS = 30000 };
 
@@ -56,6 +57,12 @@ static const char *pin_of(const struct client_conf *conf)
         return conf->pin;
     pthread_once(&local.once, find_local);
     return local.pin;
+}
+
+bool client_shows_hub(const struct client_conf *conf)
+{
+    return client_named(conf) ||
+           (client_known(conf) && !collector_nvml.present(&(struct collect_conf){.tick_ms = 1000}));
 }
 
 bool client_hub_there(const struct client_conf *conf)

@@ -37,6 +37,9 @@ int client_post(const struct client_conf *conf, const char *token, const char *p
                 struct buf *ret, int *ret_status, struct err *err);
 bool client_named(const struct client_conf *conf); /* the command names a hub */
 bool client_known(const struct client_conf *conf); /* it names one, or a hub runs in this user's data folder */
+/* For commands that show this machine or a hub: it names one, or a hub runs in this user's data folder, and this
+ * machine has no NVIDIA driver. */
+bool client_shows_hub(const struct client_conf *conf);
 /* It names one, or a local hub answers within a second. */
 bool client_hub_there(const struct client_conf *conf);
 /* What a hub said, read as JSON; every text in it is fit for a terminal (base/plain.h). NULL: it is none. */

@@ -18,7 +18,8 @@
 
 #define AWAY_SAID_MS 3000 /* a moment without the server is no news */
 #define OWN_NAMES                                                                                                      \
-    "config,listen,data,start_empty,store,store_password_file,advertise,host_names,log_level,log_format,tls,tls_cert," \
+    "config,listen,data,start_empty,store,store_password_file,advertise,address,host_names,log_level,log_format,tls,"  \
+    "tls_cert,"                                                                                                        \
     "tls_key,hubs_ca_file,max_connections,max_per_address"
 
 #define SETTINGS cluster

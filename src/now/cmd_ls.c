@@ -43,12 +43,14 @@ const struct opt_cmd ls_help = {
     .name = "muster ls",
     .summary = "which GPUs there are and who is on them",
     .args = "[FILTER…]",
-    .about = "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub.\n\n"
-             "A filter says which GPUs: kim, dgx1, h200 or train.py (a person, a node, a model or a program), states "
-             "(free, held, busy, unknown, starting, offline, hung, lost), mine, user:kim, model:h200, "
-             "host:dgx*, program:python, mem>40G, memfree>=50%, idle>2h, since>30m, and any metric by name (util>50%, "
-             "temp>80, power>300W), joined by and, or, not and parentheses; side by side means and. docs/filter.md has "
-             "all of it. When nothing matches the exit status is 1.",
+    .about =
+        "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub. Where there is no "
+        "GPU driver it shows the hub that runs on this machine, if there is one.\n\n"
+        "A filter says which GPUs: kim, dgx1, h200 or train.py (a person, a node, a model or a program), states "
+        "(free, held, busy, unknown, starting, offline, hung, lost), mine, user:kim, model:h200, "
+        "host:dgx*, program:python, mem>40G, memfree>=50%, idle>2h, since>30m, and any metric by name (util>50%, "
+        "temp>80, power>300W), joined by and, or, not and parentheses; side by side means and. docs/filter.md has "
+        "all of it. When nothing matches the exit status is 1.",
     .examples = "muster ls  # this machine\n"
                 "muster ls --hub http://hub:8765 --free  # which can I use now?\n"
                 "muster ls kim  # what kim is on\n"
@@ -177,7 +179,7 @@ static int once(const struct ls_conf *conf)
 {
     struct picture p = {0};
     struct err err = {0};
-    bool hub = client_named(&conf->client);
+    bool hub = client_shows_hub(&conf->client);
     int r = hub ? from_hub(conf, &p, &err) : from_here(conf, &p, &err);
     r = r < 0 ? cli_fail(&ls_help, EXIT_REACH, "%s", err.msg) : show(conf, &p);
     picture_fini(&p);
@@ -238,7 +240,7 @@ int cmd_ls(struct cmd_call *c)
         r = read_columns(conf);
     if (r < 0 && conf->json && conf->csv)
         r = cli_fail(&ls_help, EXIT_USAGE, "--json and --csv exclude each other");
-    else if (r < 0 && conf->watch && !client_named(&conf->client))
+    else if (r < 0 && conf->watch && !client_shows_hub(&conf->client))
         r = watch_here(conf);
     else if (r < 0)
         do {

@@ -52,8 +52,8 @@ const struct opt_cmd top_help = {
     .summary = "a live screen of this machine, or of a hub's whole cluster",
     .args = "[FILTER…]",
     .about =
-        "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub. With one it "
-        "shows every node, live.\n\n"
+        "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub. With one, "
+        "and where there is no GPU driver and a hub runs on this machine, it shows every node, live.\n\n"
         "Keys: o overview, d devices, p processes, u people, h history, e events, a alerts; Enter looks nearer, Esc "
         "goes back; / filters, s sorts, r turns the order round, space pauses, + and - set the speed, c many to a "
         "line, ? lists them all, q quits. W keeps view, order and speed for the next time, in "
@@ -279,7 +279,7 @@ static int show(void)
 {
     struct err err = {0};
     struct feed feed;
-    bool hub = client_named(&conf.client);
+    bool hub = client_shows_hub(&conf.client);
 
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
         return cli_fail(&top_help, EXIT_USAGE, "it needs a terminal; `muster ls` is for pipes");

@@ -2,6 +2,7 @@
 """`muster up` beside another hub or another program on its port."""
 import os
 import socket
+import unittest
 
 import lib
 
@@ -28,6 +29,16 @@ class Up(lib.Case):
             self.assertEqual(self.refused("demo", "--demo", "--listen", listen),
                              f"muster up: cannot listen on '{listen}': another program does; --listen takes another port")
         self.assertEqual(os.listdir(self.path("demo")), ["demo.yaml"])
+
+    @unittest.skipIf(any(map(os.path.exists, ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg"))), "this machine has a GPU driver")
+    def test_ls_without_a_driver_shows_the_hub_of_this_machine(self):
+        env = {"MUSTER_DATA": self.path("data")}
+        here = self.run_any(lib.MUSTER, "ls", "--csv", env=env)[1]
+        self.assertEqual(len(here.splitlines()), 2, "this machine, which has no GPU")
+        up = self.start(lib.MUSTER, "up", "--no-agent", "--listen", "127.0.0.1:0", env=env)
+        up.wait_line(r"http://127\.0\.0\.1:\d+")
+        self.assertEqual(self.run_any(lib.MUSTER, "ls", "--csv", env=env)[1].splitlines(), here.splitlines()[:1], "the hub has no node yet")
+        self.assertEqual(up.stop(), 0)
 
 
 if __name__ == "__main__":
