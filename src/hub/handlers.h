@@ -24,7 +24,7 @@ void page_of_foreign_host(struct reply *rp, struct str host); /* 421 */
 handler post_job, patch_job;
 /* jobs/routes_verdict.c */
 handler get_verdict;
-handler get_advise; /* jobs/routes_advise.c */
+handler get_advise; /* usage/routes_advise.c */
 #define MAX_JOB_BODY 65536
 /* book/routes_put.c */
 handler post_booking, patch_booking, delete_booking;

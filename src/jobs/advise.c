@@ -1,19 +1,21 @@
-/* advise.c: which runs are looked at, and what they add up to. */
+/* advise.c: which runs are read, what is kept of them for the next time, and what they add up to. */
 #include "jobs/advise.h"
 
 #include <errno.h>
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/lookup.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "jobs/auto.h"
 #include "people/people.h"
 
 #define JOBS_MOST   20000
-#define CELLS_PART  8    /* where there are more runs, one may take so many'th of what is left */
-#define PRICED      64   /* GPUs of a run whose price is asked for */
-#define LEAST_HOURS 0.05 /* less is not worth a word */
+#define CELLS_PART  8       /* where there are more runs, one may take so many'th of what is left */
+#define PRICED      64      /* GPUs of a run whose price is asked for */
+#define LEAST_HOURS 0.05    /* less is not worth a word */
+#define LATE_MS     HOUR_MS /* what comes so late of a run that is over is in its numbers */
 
 struct listed {
     struct job_fact *j;
@@ -27,25 +29,91 @@ struct listing_jobs {
     size_t todo; /* that are still to be looked at */
 };
 
+/* ---- what was read before ---- */
+
+struct kept_run {
+    int64_t run, end_ms, read_ms;
+    struct advise_told told;
+    struct advise_found found; /* rule ADVICE_COUNT: none */
+    double cells;
+    size_t n_parts;
+    int64_t *parts; /* runs that were read with it */
+};
+struct advise_cache {
+    struct kept_run *v;
+    size_t n, cap;
+    struct lookup by_run;
+    int64_t from_ms, round_ms; /* since when runs are read; the round that goes on began then; 0: none does */
+};
+
+static void kept_fini(struct kept_run *k)
+{
+    advise_found_fini(&k->found);
+    free(k->parts);
+}
+
+static void forget_all(struct advise_cache *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        kept_fini(&c->v[i]);
+    lookup_fini(&c->by_run);
+    free(c->v);
+    *c = (struct advise_cache){0};
+}
+
+struct advise_cache *advise_cache_new(void)
+{
+    return NEW(struct advise_cache);
+}
+
+void advise_cache_free(struct advise_cache *c)
+{
+    if (c)
+        forget_all(c);
+    free(c);
+}
+
+static struct kept_run *kept_of(const struct advise_cache *c, int64_t run)
+{
+    size_t at = 0, i = lookup_next_place(&c->by_run, (uint64_t)run, &at);
+    while (i != SIZE_MAX && c->v[i].run != run)
+        i = lookup_next_place(&c->by_run, (uint64_t)run, &at);
+    return i == SIZE_MAX ? NULL : &c->v[i];
+}
+
+/* What is over is read once; what goes on, and what ended lately, in each round. */
+static bool is_read(const struct advise_cache *c, const struct kept_run *k, const struct job_fact *j)
+{
+    bool over = k && j->end_ms && k->end_ms == j->end_ms && k->read_ms - j->end_ms > LATE_MS;
+    return k && (over || (k->read_ms >= c->round_ms && k->end_ms == j->end_ms));
+}
+
+static struct kept_run *keep_run(struct advise_cache *c, struct kept_run *k)
+{
+    struct kept_run *was = kept_of(c, k->run);
+    if (was) {
+        kept_fini(was);
+        *was = *k;
+        return was;
+    }
+    lookup_add_place(&c->by_run, (uint64_t)k->run, c->n);
+    VEC_ADD(c->v, c->n, c->cap, *k);
+    return &c->v[c->n - 1];
+}
+
+/* ---- which runs there are ---- */
+
 static const char *person_of(const struct advise_ask *k, const struct job_fact *j)
 {
     const char *who = j->person[0] ? people_person(k->people, j->node, j->person, -1) : "";
     return who[0] ? who : j->person;
 }
 
-static bool is_asked(const struct advise_ask *k, const struct job_fact *j)
-{
-    const char *who = person_of(k, j);
-    if (k->person && strcmp(k->person, who) != 0 && strcmp(k->person, j->person) != 0)
-        return false;
-    return !k->team || people_in(k->people, GROUP_TEAM, k->team, who, k->to_ms - 1);
-}
-
 /* Parts of others are read with them, those on other nodes count with them. */
 static void list_job(void *arg, const struct job_fact *j)
 {
     struct listing_jobs *l = arg;
-    if (!j->devices[0] || (j->parent && strcmp(j->kind, AUTO_KIND) != 0) || auto_joined(j) || !is_asked(l->ask, j))
+    if (!j->devices[0] || (j->parent && strcmp(j->kind, AUTO_KIND) != 0) || auto_joined(j))
         return;
     int64_t from_ms = MAX(j->start_ms, l->ask->from_ms), to_ms = j->end_ms ? j->end_ms : l->ask->to_ms;
     size_t gpus = 1;
@@ -132,98 +200,198 @@ double advise_cost(const struct advise_found *f, advise_price_fn *price, void *a
     return f->n_gpus ? sum / (double)f->n_gpus * f->hours : NAN;
 }
 
-static void add_found(struct advise_all *to, const struct advise_ask *k, const struct job_fact *j,
-                      const struct run_verdict *v)
+/* ---- reading ---- */
+
+static struct advise_found found_in(const struct run_verdict *v, const struct job_fact *j)
 {
     const struct run_advice *best = NULL;
     for (size_t i = 0; i < v->n_advice; i++)
         if (!best || advise_hours(v, &v->advice[i]) > advise_hours(v, best))
             best = &v->advice[i];
     if (!best || advise_hours(v, best) < LEAST_HOURS)
-        return;
+        return (struct advise_found){.rule = ADVICE_COUNT};
     struct advise_found f = advise_found_of(v, best);
     f.run = j->id;
-    mem_copy_str(f.person, sizeof(f.person), person_of(k, j));
+    mem_copy_str(f.login, sizeof(f.login), j->person);
     mem_copy_str(f.name, sizeof(f.name), j->name);
+    return f;
+}
+
+static void take_verdict(struct kept_run *k, const struct run_verdict *v, const struct job_fact *j)
+{
+    double part = v->all.mean[RUN_WORK];
+    k->told.looked = true;
+    k->told.sampled = v->n < v->n_all || v->cut;
+    k->told.hours = (double)v->all.held_ms / HOUR_MS * stands_for(v);
+    k->told.effective = isnan(part) ? NAN : part * (double)v->all.measured_ms / HOUR_MS * stands_for(v);
+    k->told.withheld = run_verdict_silent(v, j) == v->n && v->n;
+    if (!k->told.withheld)
+        k->found = found_in(v, j);
+    k->n_parts = v->n_parts;
+    k->parts = mem_zero(v->n_parts + 1, sizeof(*k->parts));
+    for (size_t p = 0; p < v->n_parts; p++)
+        k->parts[p] = v->parts[p].id;
+}
+
+/* cells: so many values may be read of it. */
+static int read_run(const struct past_source *past, const struct advise_ask *ask, const struct job_fact *j,
+                    double cells, struct kept_run *ret, struct err *err)
+{
+    struct run_verdict v;
+    struct verdict_reach reach = {ask->from_ms, ask->to_ms, cells};
+    int code = run_verdict_read(past, j, &reach, &v, err);
+    *ret = (struct kept_run){.run = j->id, .end_ms = j->end_ms, .read_ms = ask->to_ms, .found.rule = ADVICE_COUNT};
+    if (code >= 0)
+        take_verdict(ret, &v, j);
+    ret->cells = v.cells;
+    run_verdict_fini(&v);
+    return code;
+}
+
+static void drop_parts(struct listing_jobs *l, size_t i, const struct kept_run *k)
+{
+    for (size_t p = 0; p < k->n_parts; p++)
+        for (size_t n = i + 1; n < l->n; n++)
+            if (l->v[n].j->id == k->parts[p] && !l->v[n].done) {
+                l->v[n].done = true;
+                l->todo--;
+            }
+}
+
+static void add_run(struct advise_all *to, const struct advise_ask *ask, const struct job_fact *j,
+                    const struct kept_run *k)
+{
+    struct advise_told t = k->told;
+    const char *person = person_of(ask, j);
+    mem_copy_str(t.person, sizeof(t.person), person);
+    mem_copy_str(t.login, sizeof(t.login), j->person);
+    VEC_ADD(to->told, to->n_told, to->cap_told, t);
+    if (k->found.rule == ADVICE_COUNT)
+        return;
+    struct advise_found f = k->found;
+    f.gpus = mem_zero(f.n_gpus + 1, sizeof(*f.gpus));
+    memcpy(f.gpus, k->found.gpus, f.n_gpus * sizeof(*f.gpus));
+    mem_copy_str(f.person, sizeof(f.person), person);
     VEC_ADD(to->v, to->n, to->cap, f);
 }
 
-static int look_at_run(const struct past_source *past, const struct advise_ask *k, struct listing_jobs *l, size_t i,
-                       double *left, struct advise_all *ret, struct err *err)
+/* One of them: as it was read, or read now, or left. code: of those before; below 0 nothing is read any more. */
+static int take_run(const struct past_source *past, const struct advise_ask *ask, struct listing_jobs *l, size_t i,
+                    int code, double *cells, struct advise_all *ret, struct err *err)
 {
     const struct job_fact *j = l->v[i].j;
-    struct run_verdict v;
-    struct verdict_reach reach = {k->from_ms, k->to_ms, *left / (double)MIN(l->todo, (size_t)CELLS_PART)};
-    int code = run_verdict_read(past, j, &reach, &v, err);
-    if (code >= 0) {
-        double hours = (double)v.all.held_ms / HOUR_MS * stands_for(&v);
-        ret->looked++;
-        ret->sampled += v.n < v.n_all || v.cut;
-        ret->hours += hours;
-        ret->held += hours;
-        if (!isnan(v.all.mean[RUN_WORK]))
-            ret->effective = (isnan(ret->effective) ? 0 : ret->effective) +
-                             v.all.mean[RUN_WORK] * (double)v.all.measured_ms / HOUR_MS * stands_for(&v);
-        add_found(ret, k, j, &v);
-        for (size_t p = 0; p < v.n_parts; p++)
-            for (size_t n = i + 1; n < l->n; n++)
-                if (l->v[n].j->id == v.parts[p].id && !l->v[n].done) {
-                    l->v[n].done = true;
-                    l->todo--;
-                }
+    const struct kept_run *kept = kept_of(ask->cache, j->id);
+    const struct kept_run unread = {.found.rule = ADVICE_COUNT, .told = {.hours = l->v[i].hours, .effective = NAN}};
+    bool late = code < 0 || (ask->until_us && clock_thread_us() >= ask->until_us);
+    if (!is_read(ask->cache, kept, j)) {
+        struct kept_run k;
+        double most = MIN(*cells / (double)MIN(l->todo, (size_t)CELLS_PART), ADVISE_RUN_CELLS);
+        kept = NULL;
+        ret->left += late;
+        if (!late && *cells > 0) {
+            code = read_run(past, ask, j, most, &k, err);
+            kept = code < 0 ? NULL : keep_run(ask->cache, &k);
+        }
     }
-    *left -= v.cells;
-    run_verdict_fini(&v);
+    *cells -= kept ? kept->cells : 0;
+    drop_parts(l, i, kept ? kept : &unread);
+    add_run(ret, ask, j, kept ? kept : &unread);
+    return code;
+}
+
+static int take_runs(const struct past_source *past, const struct advise_ask *ask, struct listing_jobs *l,
+                     struct advise_all *ret, struct err *err)
+{
+    double cells = ask->cells;
+    int code = 0;
+    join_parts(l);
+    SORT(l->v, l->n, by_size);
+    l->todo = l->n;
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->v[i].done)
+            continue;
+        code = take_run(past, ask, l, i, code, &cells, ret, err);
+        l->todo--;
+    }
     return code;
 }
 
 int advise_read(const struct past_source *past, const struct advise_ask *k, struct advise_all *ret, struct err *err)
 {
-    struct listing_jobs l = {.ask = k};
-    struct job_ask ask = {.from_ms = k->from_ms,
-                          .to_ms = k->to_ms,
-                          .limit = JOBS_MOST,
-                          .stop = past->stop,
-                          .stop_arg = past->stop_arg};
-    double left = k->cells;
-    *ret = (struct advise_all){.effective = NAN};
-    int code = past_each(past, EACH_JOB(&ask, list_job, &l), err);
-    join_parts(&l);
-    SORT(l.v, l.n, by_size);
-    l.todo = l.n;
-    for (size_t i = 0; i < l.n; i++) {
-        if (l.v[i].done)
-            continue;
-        bool look = code >= 0 && left > 0;
-        ret->runs++;
-        if (look)
-            code = look_at_run(past, k, &l, i, &left, ret, err);
-        if (!look || code < 0)
-            ret->hours += l.v[i].hours;
-        l.todo--;
-    }
+    struct advise_cache own = {0};
+    struct advise_ask ask = *k;
+    struct listing_jobs l = {.ask = &ask};
+    struct job_ask jobs = {.from_ms = k->from_ms,
+                           .to_ms = k->to_ms,
+                           .limit = JOBS_MOST,
+                           .stop = past->stop,
+                           .stop_arg = past->stop_arg};
+    *ret = (struct advise_all){0};
+    ask.cache = k->cache ? k->cache : &own;
+    if (ask.cache->from_ms != k->from_ms)
+        forget_all(ask.cache); /* all of it is of another time */
+    ask.cache->from_ms = k->from_ms;
+    ask.cache->round_ms = ask.cache->round_ms ? ask.cache->round_ms : k->to_ms;
+    int code = past_each(past, EACH_JOB(&jobs, list_job, &l), err);
+    if (code >= 0)
+        code = take_runs(past, &ask, &l, ret, err);
+    if (code >= 0 && !ret->left)
+        ask.cache->round_ms = 0;
     for (size_t i = 0; i < l.n; i++)
         free(l.v[i].j);
     free(l.v);
-    return code == -ECANCELED && ret->looked ? 0 : MIN(code, 0); /* out of time: what was seen until then counts */
+    forget_all(&own);
+    bool some = ANY(ret->n_told, i, ret->told[i].looked);
+    return code == -ECANCELED && some ? 0 : MIN(code, 0); /* out of time: what was read until then counts */
 }
 
 void advise_fini(struct advise_all *a)
 {
     for (size_t i = 0; i < a->n; i++)
         advise_found_fini(&a->v[i]);
-    free(a->v);
+    FREE_ALL(a->v, a->told);
     *a = (struct advise_all){0};
+}
+
+/* ---- what they add up to ---- */
+
+static bool is_of(const struct advise_who *w, const char *person, const char *login)
+{
+    if (w && w->person && strcmp(w->person, person) != 0 && strcmp(w->person, login) != 0)
+        return false;
+    return !w || !w->team || people_in(w->people, GROUP_TEAM, w->team, person, w->at_ms);
+}
+
+struct advise_sums advise_sums_of(const struct advise_all *a, const struct advise_who *who)
+{
+    struct advise_sums s = {.effective = NAN};
+    for (size_t i = 0; i < a->n_told; i++) {
+        const struct advise_told *t = &a->told[i];
+        if (!is_of(who, t->person, t->login))
+            continue;
+        s.runs++;
+        s.looked += t->looked;
+        s.sampled += t->sampled;
+        s.withheld += t->withheld;
+        s.hours += t->hours;
+        s.held += t->looked ? t->hours : 0;
+        if (!isnan(t->effective))
+            s.effective = (isnan(s.effective) ? 0 : s.effective) + t->effective;
+    }
+    return s;
 }
 
 COMPARE(by_hours, struct advise_line, ORDER(y->hours, x->hours) ?: strcmp(x->most->person, y->most->person))
 
-size_t advise_lines(const struct advise_all *a, advise_price_fn *price, void *arg, struct advise_line ret[ADVISE_LINES])
+size_t advise_lines(const struct advise_all *a, const struct advise_who *who, advise_price_fn *price, void *arg,
+                    struct advise_line ret[ADVISE_LINES])
 {
     AUTO_FREE struct advise_line *v = mem_zero(a->n + 1, sizeof(*v));
     size_t n = 0;
     for (size_t i = 0; i < a->n; i++) {
         const struct advise_found *f = &a->v[i];
+        if (!is_of(who, f->person, f->login))
+            continue;
         struct advise_line *l =
             FIND(v, n, e, e->most->rule == f->rule && strcmp(e->most->person, f->person) == 0) ?: &v[n];
         if (l == &v[n])

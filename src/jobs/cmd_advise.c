@@ -1,6 +1,7 @@
 /* cmd_advise.c: `muster advise`: what would give back most GPU-hours, at most five lines. */
 #include <errno.h>
 #include <math.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -75,8 +76,11 @@ static void put_head(struct buf *out, const json_t *v, const char *span)
 {
     long long runs = (long long)int_of(v, "runs"), looked = (long long)int_of(v, "looked");
     long long sampled = (long long)int_of(v, "sampled");
+    double share = number_at(v, "share");
     buf_addf(out, "%lld run%s in the last %s, %.1f GPU-hours", runs, runs == 1 ? "" : "s", span,
              number_at(v, "gpu_hours"));
+    if (!isnan(share))
+        buf_addf(out, ": %.0f %% of the %.1f held", share * 100, number_at(v, "usage_hours"));
     if (looked < runs)
         buf_addf(out, "; looked at: the largest %lld, %.1f GPU-hours", looked, number_at(v, "looked_hours"));
     if (!isnan(number_at(v, "effective_hours")))
@@ -85,6 +89,19 @@ static void put_head(struct buf *out, const json_t *v, const char *span)
         buf_addf(out, "; %lld run%s GPUs, which stand for all", sampled,
                  sampled == 1 ? " was read by some of its" : "s were read by some of their");
     buf_addc(out, '\n');
+}
+
+/* Why advice is not about all usage. */
+static void put_rest(struct buf *out, const json_t *v)
+{
+    long long withheld = (long long)int_of(v, "withheld");
+    if (number_at(v, "share") < 0.995)
+        buf_adds(out,
+                 "The rest was held by processes that are no run: shorter than runs_after, or from before runs were "
+                 "recorded.\n");
+    if (withheld > 0)
+        buf_addf(out, "%lld run%s no data now and %s not judged.\n", withheld, withheld == 1 ? " has" : "s have",
+                 withheld == 1 ? "is" : "are");
 }
 
 static void put_lines(struct buf *out, const json_t *v, const struct advise_conf *conf)
@@ -99,6 +116,7 @@ static void put_lines(struct buf *out, const json_t *v, const struct advise_conf
         return;
     }
     put_head(out, v, span);
+    put_rest(out, v);
     buf_addf(out, "%s\n", json_array_size(lines) ? "What would give back most:" : "No rule finds hours to give back.");
     json_array_foreach (lines, i, l) {
         long long n = (long long)int_of(l, "runs");
@@ -131,6 +149,28 @@ static void put_run(struct buf *out, const json_t *v)
         buf_adds(out, "No rule finds hours to give back.\n");
 }
 
+/* A hub that began just now still reads what runs did. */
+static int ask_until_ready(const struct client_conf *client, const char *path, json_t **v, struct buf *raw,
+                           struct err *err)
+{
+    bool screen = isatty(STDERR_FILENO);
+    for (int64_t end_ms = clock_mono_ms() + client->limit_ms;;) {
+        int r = client_ask_object(client, "GET", path, str_n("", 0), v, raw, err);
+        bool waits = r >= 0 && json_is_false(json_object_get(*v, "ready"));
+        if (screen && (waits || r < 0 || raw->len))
+            fprintf(stderr, waits ? "\rthe hub reads what runs did ... \033[K" : "\r\033[K");
+        if (!waits)
+            return r;
+        json_decref(*v);
+        *v = NULL;
+        buf_fini(raw);
+        *raw = (struct buf){0};
+        if (clock_mono_ms() >= end_ms)
+            return err_set(err, -ETIMEDOUT, "the hub still reads what runs did; try again in a minute");
+        nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    }
+}
+
 int cmd_advise(struct cmd_call *c)
 {
     const struct advise_conf *conf = c->conf;
@@ -152,7 +192,7 @@ int cmd_advise(struct cmd_call *c)
         client_options(&path, advise_opts, conf, "person team");
     }
     client.limit_ms = 90000;
-    int r = client_ask_object(&client, "GET", path.p, str_n("", 0), &v, &raw, &c->err);
+    int r = ask_until_ready(&client, path.p, &v, &raw, &c->err);
     if (r < 0)
         return r;
     if (conf->json)

@@ -48,18 +48,13 @@ int64_t job_data_to_ms(const struct api *a, const struct job_fact *j)
     return newest_ms >= j->start_ms ? newest_ms : 0;
 }
 
-static bool is_silent(const struct run_verdict *v, const struct verdict_gpu *g)
-{
-    return g->means.data_to_ms && v->to_ms - g->means.data_to_ms > MAX(g->gap_ms, v->step_ms);
-}
-
 bool no_data_of(const struct api *a, const struct job_fact *j, const struct run_verdict *v, struct no_data *ret)
 {
     *ret = (struct no_data){0};
-    if (j->end_ms && j->end_ms <= v->to_ms)
+    if (!run_verdict_silent(v, j))
         return false;
     for (size_t i = 0; i < v->n; i++) {
-        if (!is_silent(v, &v->gpus[i]))
+        if (!verdict_gpu_silent(v, &v->gpus[i]))
             continue;
         const struct node_now *n = live_find(a->live, v->gpus[i].node);
         if (!ret->n++) {

@@ -347,8 +347,6 @@ const struct route jobs_routes[] = {
     {GET, "/api/v1/jobs/{id}", ROLE_NONE, .summary = "One job", .handle = get_job},
     {GET, "/api/v1/jobs/{id}/verdict", ROLE_NONE, .summary = "What a run did: how active its GPUs were, what it needed, energy, cost, what the rules say of it (docs/jobs.md)",
      .params = "format: json, or its page as a picture: png, svg, pdf or jpg", .handle = get_verdict},
-    {GET, "/api/v1/advise", ROLE_NONE, .summary = "What would give back most GPU-hours: at most five lines by person and rule, with evidence, remedy, hours and money (docs/advice.md)",
-     .params = "last: how far back, 1h to 31d, 7d unless told; person: only runs of this person; team: only runs of its people", .handle = get_advise},
     {METHOD_PATCH, "/api/v1/jobs/{id}", ROLE_MEMBER, .agents = true, .write = true, .max_body = MAX_JOB_BODY,
      .summary = "End a job, rename it, say more of it: {\"end\", \"name\", \"devices\", \"pids\", \"attributes\"}, each optional", .handle = patch_job},
     {0},

@@ -331,6 +331,19 @@ int run_verdict_read(const struct past_source *past, const struct job_fact *j, c
     return MIN(code, 0);
 }
 
+bool verdict_gpu_silent(const struct run_verdict *v, const struct verdict_gpu *g)
+{
+    return g->means.data_to_ms && v->to_ms - g->means.data_to_ms > MAX(g->gap_ms, v->step_ms);
+}
+
+size_t run_verdict_silent(const struct run_verdict *v, const struct job_fact *j)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < v->n && !(j->end_ms && j->end_ms <= v->to_ms); i++)
+        n += verdict_gpu_silent(v, &v->gpus[i]);
+    return n;
+}
+
 void run_verdict_fini(struct run_verdict *v)
 {
     run_advice_fini(v->advice, v->n_advice);

@@ -43,5 +43,8 @@ struct verdict_reach {
 int run_verdict_read(const struct past_source *past, const struct job_fact *j, const struct verdict_reach *reach,
                      struct run_verdict *ret, struct err *err);
 void run_verdict_fini(struct run_verdict *v);
+/* Of how many of its GPUs there is no data now; of one that has ended none. */
+size_t run_verdict_silent(const struct run_verdict *v, const struct job_fact *j);
+bool verdict_gpu_silent(const struct run_verdict *v, const struct verdict_gpu *g);
 /* Why its activity is not measured: what its GPUs say, or in general. */
 const char *run_verdict_why(const struct run_verdict *v);

@@ -89,6 +89,7 @@ static inline bool usage_is_nobody(const struct usage_row *r)
 struct usage_table {
     enum usage_by by;
     int64_t from_ms, to_ms, counted_to_ms;
+    int64_t records_ms; /* the first hour that is counted of any node; 0: none */
     size_t waiting;     /* hours that are still to be counted */
     const char *period; /* a word of base/zone.h */
     char zone[64], currency[16];

@@ -8,6 +8,7 @@
 #include "hub/handlers.h"
 #include "hub/self.h"
 #include "nodes/peers.h"
+#include "usage/advise_kept.h"
 #include "usage/ledger.h"
 #include "usage/routes.h"
 #include "usage/tariff.h"
@@ -22,7 +23,13 @@ struct hub_usage {
     struct hub *h;
     struct tariff *tariff;
     struct usage_totals *totals;
+    struct advise_kept *advise;
 };
+
+const struct advise_made *usage_advise(struct hub *h)
+{
+    return advise_kept_made(((struct hub_usage *)feature_self(&h->features, &usage_feature))->advise);
+}
 
 void usage_now_of(struct hub *h, struct usage_now *ret)
 {
@@ -169,6 +176,7 @@ static int load_ledger(void *self, struct err *err)
         return err_set(err, -EAGAIN, "cannot start a thread");
     r = ledger_load(h->ledger, clock_wall_ms(), err);
     d->totals = usage_totals_new(h);
+    d->advise = advise_kept_new(h);
     h->usage_trend = usage_trend_new(h); /* knows then whether hours wait to be counted */
     return r;
 }
@@ -181,6 +189,7 @@ static void tick(void *self, int64_t now_ms)
     if (hub_leads(h))
         usage_totals_tick(d->totals, now_ms);
     usage_trend_tick(h->usage_trend, now_ms);
+    advise_kept_tick(d->advise, now_ms);
 }
 
 static void add_status(void *self, struct status *s)
@@ -203,6 +212,7 @@ static void close_usage(void *self)
     struct hub_usage *d = self;
     usage_trend_free(d->h->usage_trend);
     usage_totals_free(d->totals);
+    advise_kept_free(d->advise);
     drop_tariff(d->tariff);
     free(d);
 }

@@ -786,6 +786,8 @@ void ledger_stat(const struct ledger *l, int64_t now_ms, struct ledger_stat *ret
         ret->counted_to_ms = (now_ms - OTHERS_MS) / MINUTE_MS * MINUTE_MS;
     for (size_t i = 0; i < l->n; i++) {
         ret->waiting += is_own(l, l->nodes[i]) ? led_node_gap(l->nodes[i]) : 0;
+        if (l->nodes[i]->first_ms && (!ret->records_ms || l->nodes[i]->first_ms < ret->records_ms))
+            ret->records_ms = l->nodes[i]->first_ms;
         for (size_t k = 0; k < l->nodes[i]->n; k++) {
             const struct hour_mark *m = &l->nodes[i]->v[k];
             bool own = is_own(l, l->nodes[i]), over = now_ms >= m->at_ms + HOUR_MS;

@@ -54,6 +54,7 @@ size_t ledger_recount(struct ledger *l, int64_t now_ms);
 struct ledger_stat {
     size_t waiting; /* hours that are over and not counted since the last that came of them, and what is not to be read
                        yet */
+    int64_t records_ms;      /* the first hour of any node; 0: none */
     int64_t counted_to_ms;   /* everything before is counted, as far as it has come */
     const struct zone *zone; /* the first */
     size_t n_days;

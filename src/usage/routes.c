@@ -148,12 +148,15 @@ static bool is_kept(void *arg, const char *uuid)
 static int write_table(const struct usage_job *k, const struct usage_table *t, struct buf *out, struct err *err)
 {
     struct rows rows;
+    char since[24];
 
     switch (k->format) {
     case FORMAT_TABLE:
         usage_rows(t, &rows);
         render_rows_text(out, &rows, &k->term);
         rows_fini(&rows);
+        if (t->n && t->records_ms > t->from_ms)
+            buf_addf(out, "records since %.*s\n", ZONE_TO_MINUTE, zone_text(k->zone, t->records_ms, since));
         return 0;
     case FORMAT_CSV:
         render_usage_csv(out, t);
@@ -210,6 +213,7 @@ int usage_job_sum(struct usage_job *k, const struct past_source *past, struct us
         r = sums_run(&a, &k->mem, &t, err);
     if (r < 0)
         return r;
+    t.records_ms = k->now.stat.records_ms;
     t.counted_to_ms = MIN(k->now.stat.counted_to_ms, t.to_ms);
     t.waiting = k->now.stat.waiting;
     t.split = k->now.split;
@@ -333,6 +337,8 @@ const struct route usage_routes[] = {
      .params = "by: person, team, project, company, node, model, device or job; from: time or date; to: time or date, whose end is meant; last: 30d unless told; period: hour, day, week, month, year or all; zone: Europe/Berlin, the hub's unless told; week-start: monday unless told; person, team, project, company, node, model, device: only of this one; filter: GPUs that fit now (docs/filter.md); format: json, table, csv, html, pdf, svg or png; width: columns of a table", .handle = get_usage},
     {GET, "/api/v1/idle", ROLE_NONE, .summary = "GPUs that are held and idle, the longest first",
      .params = "longer: at least so long, 30m unless told; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token; format: json or csv", .handle = get_idle},
+    {GET, "/api/v1/advise", ROLE_NONE, .summary = "What would give back most GPU-hours: at most five lines by person and rule, with evidence, remedy, hours and money (docs/advice.md)",
+     .params = "last: how far back, 1h to 31d, 7d unless told; person: only runs of this person; team: only runs of its people", .handle = get_advise},
     {METHOD_POST, "/api/v1/usage/recount", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "Count every hour again, out of processes and minutes", .handle = post_recount},
     {0},

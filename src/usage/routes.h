@@ -18,6 +18,8 @@ struct usage_now {
     int64_t spell_ms; /* from when on a time without work is a long one */
 };
 void usage_now_of(struct hub *h, struct usage_now *ret);
+struct advise_made;
+const struct advise_made *usage_advise(struct hub *h); /* NULL: not ready yet */
 
 /* What can be asked, each a text as the route takes it. */
 enum usage_param {

@@ -23,6 +23,7 @@
 #define SPANS      2000 /* unless told */
 #define SPANS_MAX  20000
 #define GAP_MS     60000
+#define WEEK_MS    (7 * DAY_MS)
 
 static void holding_json(struct json *j, const struct holding *h)
 {
@@ -75,8 +76,10 @@ static void lately_json(struct json *j, struct api *a, const struct lately *l, c
         return;
     json_obj(j, "ema");
     for (size_t i = 0; i < TRENDS; i++)
-        json_fixed(j, trend_words[i], p ? (int64_t)(p->ema[i] * 1000 + 0.5) : 0, 1000);
+        json_fixed(j, trend_words[i], p ? (int64_t)(trend_mean(l->trend, p, i) * 1000 + 0.5) : 0, 1000);
     json_end_obj(j);
+    if (l->trend->from_ms > now_ms - WEEK_MS)
+        json_int(j, "records_from", l->trend->from_ms);
 }
 
 /* Those who are on nothing now but used GPUs lately. */

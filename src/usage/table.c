@@ -69,6 +69,7 @@ void render_usage_json(struct buf *out, const struct usage_table *t)
     json_cstr(&j, "by", usage_by_words[t->by]);
     json_cstr(&j, "period", t->period);
     json_cstr(&j, "zone", t->zone);
+    json_known(&j, "records_from", t->records_ms > 0, t->records_ms);
     json_int(&j, "counted_to", t->counted_to_ms);
     json_uint(&j, "waiting", t->waiting);
     json_cstr(&j, "split", t->split);

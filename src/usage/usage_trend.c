@@ -13,7 +13,8 @@
 #include "usage/ledger.h"
 
 #define EVERY_MS 60000
-#define BACK_MS  (28 * 86400000ll) /* of a week's average a fiftieth is older than this */
+#define BACK_MS  (TREND_HOURS * HOUR_MS)
+#define GAP_MS   300000 /* longer without a look is unknown time */
 #define LIMIT_MS 60000
 #define AGAIN_MS HOUR_MS /* it reads weeks: not for every late batch */
 #define AT_ONCE  1000    /* nodes looked at in one tick: some milliseconds */
@@ -48,7 +49,7 @@ static int seed_hour(void *arg, const char *node, const struct usage_span *s)
     struct seed *k = arg;
     if (s->at_ms != k->hour_ms) { /* the hour before is whole */
         if (k->hour_ms)
-            trend_step(&k->trend, k->hour_ms + HOUR_MS, HOUR_MS);
+            trend_step(&k->trend, k->hour_ms, k->hour_ms + HOUR_MS);
         trend_reset(&k->trend);
         k->hour_ms = s->at_ms;
     }
@@ -74,7 +75,7 @@ static void seed_run(struct work_job *j)
     if (k->code == 0)
         k->code = store_each(beside, EACH_USAGE(&ask, seed_hour, k), NULL);
     if (k->hour_ms)
-        trend_step(&k->trend, k->hour_ms + HOUR_MS, HOUR_MS);
+        trend_step(&k->trend, k->hour_ms, k->hour_ms + HOUR_MS);
     store_close(beside);
 }
 
@@ -199,7 +200,8 @@ static void look_on(struct usage_trend *a, int64_t now_ms)
     for (size_t i = 0; i < a->sum.n; i++)
         trend_use(&a->now, a->sum.v[i].name, a->sum.v[i].used);
     trend_fini(&a->sum);
-    trend_step(&a->now, now_ms, EVERY_MS);
+    int64_t since_ms = now_ms - a->now.at_ms;
+    trend_step(&a->now, since_ms >= 0 && since_ms <= GAP_MS ? a->now.at_ms : now_ms - EVERY_MS, now_ms);
 }
 
 void usage_trend_tick(struct usage_trend *a, int64_t now_ms)

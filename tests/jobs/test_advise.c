@@ -30,12 +30,12 @@ static void lines_are_by_person_and_rule_the_largest_first(void **unused)
     struct advise_all a = {0};
     struct advise_line l[ADVISE_LINES];
     (void)unused;
-    assert_int_equal(advise_lines(&a, price, NULL, l), 0);
+    assert_int_equal(advise_lines(&a, NULL, price, NULL, l), 0);
     add(&a, 1, "kim", ADVICE_starved, 4, "dear");
     add(&a, 2, "lee", ADVICE_fp32, 8, "cheap");
     add(&a, 3, "kim", ADVICE_starved, 6, "dear");
     add(&a, 4, "kim", ADVICE_fp32, 1, "dear");
-    assert_int_equal(advise_lines(&a, price, NULL, l), 3);
+    assert_int_equal(advise_lines(&a, NULL, price, NULL, l), 3);
     assert_string_equal(l[0].most->person, "kim");
     assert_int_equal(l[0].most->rule, ADVICE_starved);
     assert_int_equal(l[0].most->run, 3); /* where most of it was */
@@ -46,7 +46,7 @@ static void lines_are_by_person_and_rule_the_largest_first(void **unused)
     assert_true(isnan(l[1].cost)); /* no price, no money */
     for (int i = 0; i < 20; i++)
         add(&a, 10 + i, "somebody", (enum advice_rule)(i % ADVICE_COUNT), 20 + i, "cheap");
-    assert_int_equal(advise_lines(&a, price, NULL, l), ADVISE_LINES);
+    assert_int_equal(advise_lines(&a, NULL, price, NULL, l), ADVISE_LINES);
     assert_true(l[0].hours >= l[1].hours && l[3].hours >= l[4].hours);
     advise_fini(&a);
 }
@@ -126,7 +126,8 @@ static size_t n_jobs;
 static double cells;
 static bool endless; /* there are as many parts as are asked for */
 static char devices[GPUS * 12];
-static int stop_after; /* questions; 0: never */
+static int stop_after;          /* questions; 0: never */
+static struct advise_sums sums; /* of what was read last */
 
 static bool stopped(void *arg)
 {
@@ -204,6 +205,7 @@ static void read_some(struct advise_all *ret, double most)
         snprintf(devices + i * 12, 13 - (i == GPUS - 1), "GPU-%07zu%s", i, i < GPUS - 1 ? "," : "");
     struct advise_ask ask = {.from_ms = T0, .to_ms = T0 + WEEK, .cells = most};
     assert_int_equal(advise_read(&past, &ask, ret, NULL), 0);
+    sums = advise_sums_of(ret, NULL);
 }
 
 static void read_jobs(struct advise_all *ret)
@@ -221,14 +223,14 @@ static void the_largest_run_is_looked_at_by_some_of_its_gpus(void **unused)
     add_job(1, 0, 256, 168); /* 43,008 GPU-hours */
     add_job(2, 0, 8, 100);
     read_some(&a, 60e6);
-    assert_int_equal(a.runs, 3);
-    assert_int_equal(a.looked, 3);
-    assert_int_equal(a.sampled, 1);
-    assert_near(a.hours, 256 * 168 + 800 + 10, 1e-6);
-    assert_near(a.held, a.hours, 1e-6);
-    assert_near(a.effective, 0.4 * a.hours, 1);
+    assert_int_equal(sums.runs, 3);
+    assert_int_equal(sums.looked, 3);
+    assert_int_equal(sums.sampled, 1);
+    assert_near(sums.hours, 256 * 168 + 800 + 10, 1e-6);
+    assert_near(sums.held, sums.hours, 1e-6);
+    assert_near(sums.effective, 0.4 * sums.hours, 1);
     assert_true(cells < 50e6);
-    assert_int_equal(advise_lines(&a, price, NULL, l), 2);
+    assert_int_equal(advise_lines(&a, NULL, price, NULL, l), 2);
     assert_string_equal(l[0].most->person, "kim");
     assert_near(l[0].hours, 256 * 168 * 0.4, 20);
     assert_near(l[1].hours, 810 * 0.4, 1);
@@ -247,9 +249,9 @@ static void a_run_of_more_gpus_than_are_read_counts_with_all(void **unused)
         endless = i; /* or of more parts than are looked for */
         read_jobs(&a);
         endless = false;
-        assert_int_equal(a.sampled, 1);
-        assert_near(a.held, (i ? 1 : GPUS) * 0.1, 1e-6);
-        assert_near(a.hours, a.held, 1e-6);
+        assert_int_equal(sums.sampled, 1);
+        assert_near(sums.held, (i ? 1 : GPUS) * 0.1, 1e-6);
+        assert_near(sums.hours, sums.held, 1e-6);
         if (!i)
             assert_near(a.v[0].hours, GPUS * 0.1 * 0.4, 3);
         advise_fini(&a);
@@ -271,15 +273,52 @@ static void the_fewer_runs_the_more_is_read_of_each(void **unused)
             add_job((int64_t)k + 1, 0, 8, 100);
         read_some(&a, cases[i].most);
         print_message("%zu runs, %.1f million values: %zu looked at, %zu sampled, %.1f million read\n", cases[i].runs,
-                      cases[i].most / 1e6, a.looked, a.sampled, cells / 1e6);
-        assert_int_equal(a.runs, cases[i].runs);
-        assert_int_equal(a.looked, cases[i].looked);
-        assert_int_equal(a.sampled, cases[i].sampled);
-        assert_near(a.held, 800.0 * (double)cases[i].looked, 1e-6);
-        assert_near(a.hours, 800.0 * (double)cases[i].runs, 1e-6); /* also of those that were not looked at */
+                      cases[i].most / 1e6, sums.looked, sums.sampled, cells / 1e6);
+        assert_int_equal(sums.runs, cases[i].runs);
+        assert_int_equal(sums.looked, cases[i].looked);
+        assert_int_equal(sums.sampled, cases[i].sampled);
+        assert_near(sums.held, 800.0 * (double)cases[i].looked, 1e-6);
+        assert_near(sums.hours, 800.0 * (double)cases[i].runs, 1e-6); /* also of those that were not looked at */
         assert_true(cells < cases[i].most + 0.6e6);
         advise_fini(&a);
     }
+}
+
+/* What a round finds depends on the runs alone: not on what was read before, nor on how many slices it took. */
+static void a_run_that_is_over_is_read_once(void **unused)
+{
+    struct past_source past = {.history = history_of, .each = each_job, .stop = stopped};
+    struct advise_cache *cache = advise_cache_new();
+    struct advise_ask ask = {.from_ms = T0, .to_ms = T0 + WEEK, .cells = ADVISE_CELLS, .cache = cache};
+    struct advise_all a, b;
+    struct advise_line l[ADVISE_LINES];
+    (void)unused;
+    n_jobs = 0;
+    add_job(1, 0, 2, 10);
+    add_job(2, 0, 1, 5);
+    add_job(3, 0, 4, 168); /* goes on */
+    jobs[2].end_ms = 0;
+    cells = 0;
+    assert_int_equal(advise_read(&past, &ask, &a, NULL), 0);
+    double first = cells;
+    assert_int_equal(a.left, 0);
+    cells = 0;
+    ask.to_ms += MINUTE_MS;
+    assert_int_equal(advise_read(&past, &ask, &b, NULL), 0);
+    assert_true(cells > 0 && cells < first - 20 * 720 * 3); /* the third alone */
+    sums = advise_sums_of(&b, NULL);
+    assert_int_equal(sums.looked, 3);
+    assert_near(sums.hours, 20 + 5 + 4 * 168, 0.1);
+    assert_int_equal(advise_lines(&b, NULL, price, NULL, l), 2);
+    assert_near(l[1].hours, 20 * 0.4, 0.1); /* kim's */
+    advise_fini(&a);
+    advise_fini(&b);
+    ask.until_us = 1; /* no time: all are left for the next time, none is lost */
+    ask.to_ms += MINUTE_MS;
+    assert_int_equal(advise_read(&past, &ask, &b, NULL), 0);
+    assert_int_equal(b.left, 1);
+    advise_fini(&b);
+    advise_cache_free(cache);
 }
 
 static void parts_on_other_nodes_count_with_their_run(void **unused)
@@ -293,10 +332,10 @@ static void parts_on_other_nodes_count_with_their_run(void **unused)
     stop_after = 9;       /* the first is read, two hours at a time; the second is not */
     read_jobs(&a);
     stop_after = 0;
-    assert_int_equal(a.runs, 2);
-    assert_int_equal(a.looked, 1);
-    assert_near(a.held, 30, 1e-6); /* run 2 is the larger one, with its part */
-    assert_near(a.hours, 70, 1e-6);
+    assert_int_equal(sums.runs, 2);
+    assert_int_equal(sums.looked, 1);
+    assert_near(sums.held, 30, 1e-6); /* run 2 is the larger one, with its part */
+    assert_near(sums.hours, 70, 1e-6);
     advise_fini(&a);
 }
 
@@ -311,8 +350,8 @@ static void a_run_from_before_is_compared_with_its_own_first_minutes(void **unus
     slow_ms = T0 - 12 * HOUR_MS; /* and all of the time that is looked at */
     read_jobs(&a);
     slow_ms = 0;
-    assert_near(a.hours, 80, 1e-6);
-    assert_int_equal(advise_lines(&a, price, NULL, l), 1);
+    assert_near(sums.hours, 80, 1e-6);
+    assert_int_equal(advise_lines(&a, NULL, price, NULL, l), 1);
     assert_int_equal(l[0].most->rule, ADVICE_straggler);
     assert_int_equal(l[0].most->n_gpus, 8); /* all of them wait for it */
     assert_near(l[0].hours, 80 * 0.3, 0.5);
@@ -324,6 +363,6 @@ TESTS(cmocka_unit_test(lines_are_by_person_and_rule_the_largest_first),
       cmocka_unit_test(money_is_by_the_gpus_of_which_it_is_told), cmocka_unit_test(of_many_gpus_some_say_the_price),
       cmocka_unit_test(the_largest_run_is_looked_at_by_some_of_its_gpus),
       cmocka_unit_test(a_run_of_more_gpus_than_are_read_counts_with_all),
-      cmocka_unit_test(the_fewer_runs_the_more_is_read_of_each),
+      cmocka_unit_test(the_fewer_runs_the_more_is_read_of_each), cmocka_unit_test(a_run_that_is_over_is_read_once),
       cmocka_unit_test(parts_on_other_nodes_count_with_their_run),
       cmocka_unit_test(a_run_from_before_is_compared_with_its_own_first_minutes))

@@ -33,6 +33,10 @@ class Advise(lib.Case):
     def ask(self, query=""):
         return lib.ask_json(f"{self.hub.url}/api/v1/advise{query}")
 
+    def ready(self, runs, query=""):
+        """The answer once that many runs are in it."""
+        return lib.wait_until("the hub has read them", lambda: (got := self.ask(query)).get("ready") and got["looked"] == runs and got)
+
     def say(self, *words):
         return self.run_ok(lib.MUSTER, "advise", *words, "--hub", self.hub.url)
 
@@ -40,33 +44,48 @@ class Advise(lib.Case):
         with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
             f.write(CONFIG)
         self.hub = self.start_hub("--config", self.path("muster.yaml"))
-        self.assertEqual(self.ask()["lines"], [])
         self.assertEqual(self.say(), "no run in the last 7 d\n")
+        self.assertEqual(self.ask()["lines"], [])
         starved, fp32 = self.run_of("dgx1", "kim", 30, STARVED), self.run_of("dgx2", "lee", 50, FP32)
         self.run_of("dgx3", "kim", 20, GOOD)
-        got = self.ask()
+        got = self.ready(3)
         self.assertEqual([(x["person"], x["rule"], x["run"], x["runs"]) for x in got["lines"]], [("lee", "fp32", fp32, 1), ("kim", "starved", starved, 1)])
         lee, kim = got["lines"]
-        self.assertAlmostEqual(lee["gpu_hours"], 50 / 60 * 0.75, delta=0.02)
-        self.assertAlmostEqual(lee["cost"], 50 / 60 * 0.75 * 3.6, delta=0.06)
+        self.assertAlmostEqual(lee["gpu_hours"], 50 / 60 * 0.75 * 0.66, delta=0.02)
+        self.assertAlmostEqual(lee["cost"], 50 / 60 * 0.75 * 0.66 * 3.6, delta=0.06)
         self.assertAlmostEqual(kim["gpu_hours"], 30 / 60 * 0.41, delta=0.02)
         self.assertAlmostEqual(got["gpu_hours"], 100 / 60, delta=0.02)
         self.assertAlmostEqual(got["effective_hours"], (30 * 0.4 + 50 * 0.66 + 20 * 0.56) / 60, delta=0.05)
         self.assertEqual((got["runs"], got["looked"], got["currency"]), (3, 3, "EUR"))
+        with self.subTest("a request reads nothing"):
+            self.assertEqual({self.ask(query)["to"] for query in ("", "?person=kim", "?person=lee", "?team=vision", "?team=speech")} - {got["to"]}, set())
         for query, who in (("?person=kim", ["kim"]), ("?team=speech", ["lee"]), ("?team=nobody", []), ("?last=2h", ["lee", "kim"])):
             self.assertEqual([x["person"] for x in self.ask(query)["lines"]], who, query)
         self.assertEqual(lib.ask(self.hub.url + "/api/v1/advise?last=soon")[0], 400)
         with self.subTest("in a terminal"):
             out = self.say().splitlines()
-            self.assertEqual(len(out), 4, out)
-            self.assertIn("3 runs in the last 7 d, 1.7 GPU-hours, 0.9 of them effective", out[0])
-            self.assertRegex(out[2], rf"^1\. lee, 0\.6 GPU-hours, 2\.\d\d EUR, 1 run, {fp32} train-dgx2: computes in fp32, tensor cores idle \(.*\): use bf16")
+            self.assertEqual(len(out), 5, out)
+            self.assertRegex(out[0], r"^3 runs in the last 7 d, 1\.7 GPU-hours: \d+ % of the \d\.\d held, 0\.9 of them effective")
+            self.assertRegex(out[3], rf"^1\. lee, 0\.4 GPU-hours, 1\.\d\d EUR, 1 run, {fp32} train-dgx2: computes in fp32, tensor cores idle \(.*\): use bf16")
             self.assertIn("kim", self.say("--team", "vision"))
             self.assertNotIn("lee", self.say("--team", "vision"))
             self.assertRegex(self.say("--run", starved), r"\n1\. 0\.2 GPU-hours, 0\.7\d EUR: waits for the host \(")
             self.assertEqual(len(json.loads(self.say("--json", "--person", "lee"))["lines"]), 1)
             status, _, err = self.run_any(lib.MUSTER, "advise", "--run", "zz", "--hub", self.hub.url)
             self.assertEqual((status, "is no run's ID" in err), (2, True), err)
+
+    def test_it_is_the_same_after_a_restart_and_of_a_known_share_of_usage(self):
+        self.hub = self.start_hub(data=self.path("data"))
+        self.run_of("dgx1", "kim", 30, STARVED)
+        self.run_of("dgx2", "lee", 20, GOOD)
+        counted = lambda: lib.ask_json(f"{self.hub.url}/api/v1/usage?last=7d")["total"]["held"]
+        without_time = lambda a: {k: v for k, v in a.items() if k not in ("from", "to")}
+        lib.wait_until("usage is counted and the share is known", lambda: counted() and (self.ask().get("usage_hours") or 0) * 3600 == round(counted() / 36) * 36)
+        before = self.ready(2)
+        self.assertAlmostEqual(before["share"], min(1, before["gpu_hours"] / before["usage_hours"]), delta=0.01)
+        self.assertEqual(self.hub.stop(), 0)
+        self.hub = self.start_hub(data=self.path("data"))
+        self.assertEqual(without_time(self.ready(2)), without_time(before))
 
     def test_what_goes_on_after_a_break_is_so_now(self):
         self.hub = self.start_hub()

@@ -21,7 +21,7 @@ test("a table with its sum, a chart over time, sorted by any column", async (t) 
     const { url } = await theDemo();
     const page = await open(t, url + "/usage?last=7d", { width: 1600, height: 1000 });
     await rows(page).first().waitFor();
-    await says(page.locator("h1"), /^[\d,]+\.\d h of GPU time held in the last 7 days, \d+ % of them busy, efficiency \d+ %$/);
+    await says(page.locator("h1"), /^[\d,]+\.\d h of GPU time held in the last 7 days, \d+ % of them busy, efficiency \d+ %(, records since .+)?$/);
     await says(page.locator(".usage thead"), /^person held ↓ h busy h effective h tensor h idle h long idle h memory GiB h energy kWh per eff\. hour kWh cost EUR CO₂ kg share busy efficiency$/);
     let held = 0;
     let before = Infinity;
@@ -207,10 +207,11 @@ test("trends: GPUs that come and go, a day that is not over, a month that is mis
     const months = [row(Date.UTC(2026, 6, 1), "2026-07", 2 * 744), row(Date.UTC(2026, 8, 1), "2026-09", 2 * 720), row(day(1), "2026-10", 96)];
     const to = day(3) + 12 * 3600000;
     let waiting = 7;
+    let from = null;
     await page.route("**/api/v1/usage?*", (r) => {
         const period = new URL(r.request().url()).searchParams.get("period");
         const total = { ...row(day(1), "", 96), held: 72 * 3600, busy: 24 * 3600 };
-        return r.fulfill({ json: { from: day(1), to, by: "model", period, zone: "UTC", counted_to: to, waiting, rows: period === "month" ? months : period === "day" ? rows : [], total } });
+        return r.fulfill({ json: { from: day(1), to, by: "model", period, zone: "UTC", records_from: from, counted_to: to, waiting, rows: period === "month" ? months : period === "day" ? rows : [], total } });
     });
     await page.goto(h.url + "/trends");
     await says(page.locator("h1"), "75 % of all GPU time was held, 25 % busy in the last 4 weeks");
@@ -221,6 +222,13 @@ test("trends: GPUs that come and go, a day that is not over, a month that is mis
     await until("the months", async () => (await held.count()) === 6);
     assert.deepEqual(await held.allInnerTexts(), ["0.8", "1.0", "1.0", "–", "1.0", "–"]);
     await page.getByText("7 hours of nodes are still being counted; days, hours and months of UTC").waitFor();
+    assert.equal(await page.locator(".stack .partial").count(), 0);
+    from = day(1) + 12 * 3600000; /* the first day's records begin at noon: its means are of half a day */
+    await until("the mean of what there is", async () => /free: 1\.0 GPUs$/.test(await bars.nth(0).locator("title").nth(3).textContent()));
+    await until("it is hatched", async () => (await page.locator(".stack").first().locator(".partial").count()) === 1);
+    await says(page.locator("h1"), /75 % of all GPU time was held, 25 % busy in the last 4 weeks, records since .*1 Oct.*/);
+    await page.getByText(/mean since .*1 Oct.*, when records begin/).waitFor();
+    from = null;
     rows[1].free = rows[1].wall; /* it is counted meanwhile */
     waiting = 0;
     await until("it is asked for again", async () => /free: 2\.0 GPUs$/.test(await bars.nth(1).locator("title").last().textContent()));

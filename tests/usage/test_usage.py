@@ -394,7 +394,15 @@ class Usage(lib.Case):
         for p in people():
             self.assertEqual(sorted(p["ema"]), ["1w", "24h", "2h"])
             self.assertGreaterEqual(p["ema"]["24h"], 0)
+        # a mean is over the time with records: that of a week is the mean of the two days there are
+        days = self.ask(hub, "last=7d")
+        held = {r["key"]: r["held"] / (days["to"] - days["records_from"]) * 1000 for r in days["rows"]}
+        for p in people():
+            self.assertAlmostEqual(p["ema"]["1w"], held[p["person"]], delta=0.1 + 0.1 * held[p["person"]])
+            self.assertEqual(p["records_from"], days["records_from"])
         self.assertIn("24 H", self.run_ok(lib.MUSTER, "people", "--hub", hub.url))
+        self.assertRegex(self.run_ok(lib.MUSTER, "usage", "--hub", hub.url), r"\nrecords since 20\d\d-\d\d-\d\d \d\d:00\n$")
+        self.assertNotIn("records since", self.run_ok(lib.MUSTER, "usage", "--hub", hub.url, "--last", "1d"))
         self.assertEqual(lib.ask_json(hub.url + "/api/v1/idle?longer=1s"), [])
         self.assertEqual(self.run_any(lib.MUSTER, "idle", "--hub", hub.url)[0], 1)
         self.assertEqual(lib.ask(hub.url + "/api/v1/idle?longer=soon")[0], 400)

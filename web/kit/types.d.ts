@@ -243,7 +243,14 @@ export interface Facts {
 
 /** An RFC 9457 problem, or what the network said in its place (status 0). */
 export interface Advised {
+    /** False: the hub still reads what runs did, and nothing else is here. */
+    ready: boolean;
     runs: number;
+    /** Runs without data now: they are not judged. */
+    withheld: number;
+    /** Held by the same people in that time, by usage, and which share of it was in runs. */
+    usage_hours: number | null;
+    share: number | null;
     looked: number;
     sampled: number;
     gpu_hours: number;
@@ -438,6 +445,8 @@ export interface Usage {
     period: string;
     zone?: string;
     counted_to?: number;
+    /** The first hour that is counted of any node; null: none. */
+    records_from?: number | null;
     /** Hours of nodes that are still to be counted. */
     waiting?: number;
     split?: string;
@@ -454,6 +463,8 @@ export interface Asked {
     /** GPUs held, a shared one by memory. */
     used?: number;
     ema?: { "2h": number; "24h": number; "1w": number };
+    /** Records begin then, where they are shorter than a week. */
+    records_from?: number;
 }
 
 /** A GPU held without work: /api/v1/idle */

@@ -1,7 +1,7 @@
 /* advise.js: what would give back most GPU-hours this week: of everybody, of a person or of a team; at most five lines. */
 import { useEffect, useState } from "preact/hooks";
 import { ask } from "../kit/api.js";
-import { number } from "../kit/format.js";
+import { number, percent } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { Person } from "../kit/person.js";
 import { say } from "./words.en.js";
@@ -11,18 +11,36 @@ function head(got) {
     const all = got.looked === got.runs;
     const effective = got.effective_hours === null ? "" : number(got.effective_hours, 1);
     const rest = all ? "" : say.lookedAt(got.looked, number(got.looked_hours, 1), effective);
-    return say.ofRuns(got.runs, number(got.gpu_hours, 1), all ? effective : "") + rest + (got.sampled ? say.bySome(got.sampled) : "");
+    const share = got.share === null || got.usage_hours === null ? "" : say.ofHeld(percent(got.share), number(got.usage_hours, 1));
+    return say.ofRuns(got.runs, number(got.gpu_hours, 1), share, all ? effective : "") + rest + (got.sampled ? say.bySome(got.sampled) : "") + ". " + (share && Number(got.share) < 0.995 ? say.theRest : "") + (got.withheld ? say.withheld(got.withheld) : "");
 }
 
-/** Asked once: it reads what a week of runs did. @param {{ kind?: string, name?: string }} props */
+const AGAIN_MS = 2000;
+/** Where the hub did not answer. */
+const NONE = /** @type {any} */ ({ lines: [] });
+
+/** The hub keeps it ready; one that began just now still reads what a week of runs did. @param {{ kind?: string, name?: string }} props */
 export function Advise({ kind = "", name = "" }) {
     const [got, setGot] = useState(/** @type {import("../kit/types").Advised | null} */ (null));
     useEffect(() => {
         const stop = new AbortController();
-        ask(`/api/v1/advise${name && `?${kind}=${encodeURIComponent(name)}`}`, { signal: stop.signal }).then(setGot, () => {});
-        return () => stop.abort();
+        let timer = 0;
+        const look = () =>
+            ask(`/api/v1/advise${name && `?${kind}=${encodeURIComponent(name)}`}`, { signal: stop.signal }).then(
+                (v) => {
+                    setGot(v);
+                    if (v.ready === false) timer = window.setTimeout(look, AGAIN_MS);
+                },
+                () => setGot((was) => was ?? NONE),
+            );
+        void look();
+        return () => {
+            clearTimeout(timer);
+            stop.abort();
+        };
     }, [kind, name]);
-    if (!got?.lines.length) return null;
+    if (!got || got.ready === false) return html`<section class="asking" aria-label=${say.givesBack} aria-busy="true"><h2>${say.givesBack}</h2><p class="dim">${say.readingRuns}</p></section>`;
+    if (!got.lines.length) return null;
     return html`<section class="asking" aria-label=${say.givesBack}>
         <h2>${say.givesBack}</h2>
         <p class="dim">${head(got)}</p>

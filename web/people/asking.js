@@ -3,8 +3,9 @@ import { useEffect, useState } from "preact/hooks";
 import { ask } from "../kit/api.js";
 import { Choice, chosen } from "../kit/choice.js";
 import { stateOf } from "../kit/facts.js";
-import { bytes, exactTime, inUnit, number, span, UNKNOWN } from "../kit/format.js";
+import { bytes, exactTime, inUnit, moment, number, span, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
+import { hubNow } from "../kit/live.js";
 import { Person } from "../kit/person.js";
 import { usePlace } from "../kit/router.js";
 import { sheet } from "../kit/sheet.js";
@@ -58,9 +59,10 @@ export function WhoToAsk({ free }) {
     if (wrong) return html`<p class="error" role="alert">${wrong.detail}</p>`;
     const rows = /** @type {Asked[]} */ (got ?? []).filter((p) => p.person && (p.gpus || p.booked || OVER.some(([k]) => (p.ema?.[k] ?? 0) >= 0.05))).sort((a, b) => weight(b) - weight(a));
     if (!rows.length) return null;
+    const shorter = rows[0].records_from;
     return html`<section class="asking" aria-label=${say.whoToAsk}>
         <h2>${say.whoToAsk}</h2>
-        <p class="dim">${free ? html`<span class="free"><span class="mark">${stateOf.get("free")?.mark}</span></span> ${say.areFree(free)}` : say.noneFree} ${say.askMeans}</p>
+        <p class="dim">${free ? html`<span class="free"><span class="mark">${stateOf.get("free")?.mark}</span></span> ${say.areFree(free)}` : say.noneFree} ${say.askMeans}${shorter ? ` ${say.recordsSince(moment(shorter, hubNow()))}` : ""}</p>
         <div class="scroll" tabindex="0" role="region" aria-label=${say.peopleGpus}><table class="asked">
             <thead><tr><th scope="col">${say.person}</th><th scope="col" class="num">${say.bookedHead}</th><th scope="col" class="num">${say.heldNow}</th>${OVER.map(([, words]) => html`<th scope="col" class="num">${words}</th>`)}</tr></thead>
             <tbody>${rows.map((p) => html`<tr key=${p.person}>

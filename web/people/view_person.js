@@ -15,7 +15,7 @@ import { useLive, useTick, useTitle, useWidth } from "../kit/use.js";
 import { Cell } from "../now/cell.js";
 import { Details } from "../now/details.js";
 import { Stack } from "../usage/stack.js";
-import { COLUMNS, columnsOf, dayLabel, inWords, unitOf, usageUrl, written } from "../usage/usage.js";
+import { COLUMNS, columnsOf, dayLabel, inWords, partlyKnown, sinceWhen, unitOf, usageUrl, written } from "../usage/usage.js";
 import { Advise } from "./advise.js";
 import { useAnswer } from "./asking.js";
 import { Runs, useRuns } from "./runs.js";
@@ -61,10 +61,12 @@ function Used({ by, kind, name }) {
     const mine = by.rows.filter((r) => r.key === name && r.held);
     const { days, rows } = daysOf(mine);
     const hours = (/** @type {"busy" | "idle"} */ of) => rows.map((r) => Number(r?.[of] ?? 0) / 3600);
+    const known = partlyKnown(by, mine.map((r) => r.at));
     const into = kind === "person" ? "device" : "person";
     return html`<section aria-label=${say.usage} ref=${box}>
         <h2>${say.hoursADay}</h2>
         <${Stack} title=${say.hoursADay} unit="h" labels=${days.map(dayLabel)} width=${Math.max(0, width - 72)} write=${(/** @type {number} */ v) => inWords(COLUMNS[0], v * 3600)}
+            partial=${days.map((_, i) => known[i === 0 ? 0 : i === days.length - 1 ? known.length - 1 : -1] ?? false)}
             parts=${[{ name: say.busy, colour: "busy", v: hours("busy") }, { name: say.heldIdle, colour: "held", v: hours("idle") }]} />
         <ul class="keys-of dim"><li><i class="swatch" style=${{ background: "var(--busy)" }} />${say.busy}</li><li><i class="swatch" style=${{ background: "var(--held)" }} />${say.heldIdle}</li>
             <li><a href=${href("/usage", { by: into, in: `${kind}:${name}` })}>${say.by(into)}</a></li><li>${say.daysOf(by.zone)}</li></ul>
@@ -74,7 +76,7 @@ function Used({ by, kind, name }) {
 /** The sums as facts. @param {{ all: Usage, row: UsageRow }} props */
 function Sums({ all, row }) {
     return html`<dl class="facts" aria-label=${say.usageOf30}>
-        <div><dt>${say.days30}</dt><dd>${row.held ? say.shareBusy(percent(Number(row.busy ?? 0) / row.held)) : ""}</dd></div>
+        <div><dt>${say.days30}${sinceWhen(all)}</dt><dd>${row.held ? say.shareBusy(percent(Number(row.busy ?? 0) / row.held)) : ""}</dd></div>
         ${columnsOf([row]).filter((c) => c.name !== "memory").map((c) => html`<div title=${c.help}><dt>${c.title}</dt><dd>${written(c, row)} ${unitOf(c, Number(row[c.name]), all.currency ?? "")}</dd></div>`)}
     </dl>`;
 }

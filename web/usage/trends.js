@@ -1,9 +1,10 @@
 /* trends.js: sums of the whole cluster over time, out of the rows that the hub counts per model. */
 import { locale } from "../kit/language.js";
+import { partlyKnown } from "./usage.js";
 
 /** @typedef {import("../kit/types").Usage} Usage */
 
-/** What all GPUs did at a moment's period, on average: numbers of GPUs, and watts. @typedef {{ label: string, busy: number, idle: number, free: number, unused: number, down: number, power: number, held: number, energy: number, cost: number | undefined, effective: number | undefined, effectiveTime: number, measured: number, tensor: number | undefined, tensorTime: number, tensorMeasured: number }} Mean; effective and tensor are undefined where nothing was measured, their times and of how much in seconds */
+/** What all GPUs did at a moment's period, on average: numbers of GPUs, and watts. @typedef {{ at: number, label: string, partial: boolean, busy: number, idle: number, free: number, unused: number, down: number, power: number, held: number, energy: number, cost: number | undefined, effective: number | undefined, effectiveTime: number, measured: number, tensor: number | undefined, tensorTime: number, tensorMeasured: number }} Mean; effective and tensor are undefined where nothing was measured, their times and of how much in seconds */
 
 const HOUR_MS = 3600000;
 /** In hours, with that of clocks that are set back: where nothing is counted of the next one. @type {Record<string, number>} */
@@ -16,15 +17,18 @@ function endsOf({ period, to, counted_to: counted }, moments) {
     return new Map(moments.map((at, i) => [at, Math.min(moments[i + 1] ?? Infinity, soFar > at ? soFar : to, at + LONGEST[period] * HOUR_MS)]));
 }
 
-/** Rows of one moment are of several models, whose GPUs may have come or gone meanwhile: their seconds are divided by those of the period that have passed. @param {Usage} usage @returns {Mean[]} by time */
+/** Rows of one moment are of several models, whose GPUs may have come or gone meanwhile: their seconds are divided by those of the period that have passed since records began. @param {Usage} usage @returns {Mean[]} by time */
 export function meansOf(usage) {
     const rows = usage.rows.filter((r) => r.wall).sort((a, b) => a.at - b.at);
-    const ends = endsOf(usage, [...new Set(rows.map((r) => r.at))]);
+    const moments = [...new Set(rows.map((r) => r.at))];
+    const ends = endsOf(usage, moments);
+    const partial = new Map(partlyKnown(usage, moments).map((is, i) => [moments[i], is]));
     /** @type {Map<number, Mean>} */
     const by = new Map();
     for (const r of rows) {
-        const seconds = (Number(ends.get(r.at)) - r.at) / 1000;
-        const m = by.get(r.at) ?? { label: r.label ?? "", busy: 0, idle: 0, free: 0, unused: 0, down: 0, power: 0, held: 0, energy: 0, cost: undefined, effective: undefined, effectiveTime: 0, measured: 0, tensor: undefined, tensorTime: 0, tensorMeasured: 0 };
+        const begin = Math.max(r.at, usage.records_from ?? 0); /* a mean is of the time with records */
+        const seconds = (Number(ends.get(r.at)) - begin) / 1000;
+        const m = by.get(r.at) ?? { at: r.at, label: r.label ?? "", partial: Boolean(partial.get(r.at)), busy: 0, idle: 0, free: 0, unused: 0, down: 0, power: 0, held: 0, energy: 0, cost: undefined, effective: undefined, effectiveTime: 0, measured: 0, tensor: undefined, tensorTime: 0, tensorMeasured: 0 };
         m.busy += (r.busy ?? 0) / seconds;
         m.idle += (r.idle ?? 0) / seconds;
         m.free += (r.free ?? 0) / seconds;

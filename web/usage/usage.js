@@ -1,7 +1,8 @@
 /* usage.js: questions about what the hub has counted, by person, team, node and so on; the titles, units and digits of its columns. */
 import { ask } from "../kit/api.js";
-import { energy, inUnit, number, UNKNOWN } from "../kit/format.js";
+import { COMMA, energy, inUnit, moment, number, UNKNOWN } from "../kit/format.js";
 import { dates } from "../kit/language.js";
+import { hubNow } from "../kit/live.js";
 import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").UsageRow} UsageRow */
@@ -35,6 +36,13 @@ const date = dates({ day: "numeric", month: "short", timeZone: "UTC" });
 export const dayLabel = (label) => (/^\d{4}-\d\d-\d\d$/.test(label) ? date.format(Date.parse(label)) : label.replace(/^\d{4}-/, ""));
 
 const HOUR_S = 3600;
+const LATELY_MS = 3600000;
+
+/** ", records since 12 Nov 13:00" where they are shorter than the time asked for. @param {Usage | undefined} u */
+export const sinceWhen = (u) => (u?.records_from && u.records_from > u.from ? COMMA + say.recordsSince(moment(u.records_from, hubNow())) : "");
+
+/** Which periods have records of some of their time only: the first ones, and the one that is not over. @param {Usage} u @param {number[]} moments their beginnings, in order */
+export const partlyKnown = (u, moments) => moments.map((at, i) => (u.records_from ?? 0) > at || (i === moments.length - 1 && u.to > hubNow() - LATELY_MS));
 
 /**
  * Columns in their order. scale: how much of what the hub says is one of what is shown; digits: behind the point; of: how much of held was measured.

@@ -12,7 +12,7 @@ import { sheet } from "../kit/sheet.js";
 import { useWidth } from "../kit/use.js";
 import { Stack } from "./stack.js";
 import { Tabs } from "./tabs.js";
-import { askUsage, BY, COLUMNS, columnsOf, dayLabel, INTO, inWords, LAST, nameOf, nounOf, partOf, PERIODS, rowId, usageUrl, workOf, written } from "./usage.js";
+import { askUsage, BY, COLUMNS, columnsOf, dayLabel, INTO, inWords, LAST, nameOf, nounOf, partlyKnown, partOf, PERIODS, rowId, sinceWhen, usageUrl, workOf, written } from "./usage.js";
 import { say } from "./words.en.js";
 
 /** @typedef {import("../kit/types").Usage} Usage */
@@ -140,7 +140,7 @@ export default function UsageView() {
     return html`<div class="usage" ref=${box}>
         <${Tabs} />
         <div class="lead"><h1>${part && html`<a href=${href("/usage", { ...kept(), by: part.by })}>${say.all}</a> › ${["person", "team"].includes(part.by) ? html`<a href=${pathOf(part.by, part.key)}>${whose}</a>` : whose}: `}
-            ${old && part ? "…" : total && !nothing ? say.hoursHeld(inWords(COLUMNS[0], total.held ?? 0), got?.said) : say.usageOf(words)}${total?.held && !(old && part) ? html`<span class="where">${COMMA}${say.ofThemBusy(percent((total.busy ?? 0) / total.held))}${workOf(total) === undefined ? "" : `${COMMA}${say.workDone(percent(Number(workOf(total))))}`}</span>` : ""}</h1></div>
+            ${old && part ? "…" : total && !nothing ? say.hoursHeld(inWords(COLUMNS[0], total.held ?? 0), got?.said) : say.usageOf(words)}${total?.held && !(old && part) ? html`<span class="where">${COMMA}${say.ofThemBusy(percent((total.busy ?? 0) / total.held))}${workOf(total) === undefined ? "" : `${COMMA}${say.workDone(percent(Number(workOf(total))))}`}${sinceWhen(got?.all)}</span>` : ""}</h1></div>
         <div class="strip">
             <span class="controls">
                 <span class="range" role="group" aria-label=${say.by}>${say.by} ${BY.map(([value, name]) => html`<button type="button" aria-pressed=${value === by} onClick=${() => setQuery({ by: value === "person" ? undefined : value })}>${name}</button>`)}</span>
@@ -160,7 +160,7 @@ export default function UsageView() {
             <p>${say.otherRange}${part ? "" : html` ${say.whoHoldsUnder(html`<a href="/people">${say.people}</a>`)}`}</p>
         <//>`}
         ${got && drawn && !nothing && html`<div class=${old ? "stale-data" : ""}>
-            <${Stack} title=${say.titlePer(column.title, nounOf(period))} labels=${drawn.moments.map(([, label]) => shortLabel(label, period))} parts=${drawn.parts} width=${Math.max(0, width - 72)}
+            <${Stack} title=${say.titlePer(column.title, nounOf(period))} labels=${drawn.moments.map(([, label]) => shortLabel(label, period))} parts=${drawn.parts} partial=${partlyKnown(got.by, drawn.moments.map(([at]) => at))} width=${Math.max(0, width - 72)}
                 unit=${unit} write=${(/** @type {number} */ v) => inWords(column, v * column.scale, unit)}
                 pick=${period === "day" ? (/** @type {number} */ i) => setQuery({ from: drawn.moments[i][1], to: drawn.moments[i][1], last: undefined, period: undefined }, true) : undefined} />
             <ul class="keys-of dim">${drawn.parts.map((p) => html`<li><i class="swatch" style=${{ background: `var(--${p.colour})` }} />${p.name}</li>`)}</ul>

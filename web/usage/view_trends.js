@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Choice, chosen } from "../kit/choice.js";
 import { Empty } from "../kit/empty.js";
-import { COMMA, percent, power, UNKNOWN } from "../kit/format.js";
+import { COMMA, moment, percent, power, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { dates } from "../kit/language.js";
 import { hubNow, watch } from "../kit/live.js";
@@ -12,7 +12,7 @@ import { useWidth } from "../kit/use.js";
 import { Stack } from "./stack.js";
 import { Tabs } from "./tabs.js";
 import { allOf, meansOf, weekdays, weekOf } from "./trends.js";
-import { askUsage, dayLabel, figure, nounOf, usageUrl } from "./usage.js";
+import { askUsage, dayLabel, figure, nounOf, sinceWhen, usageUrl } from "./usage.js";
 import { say } from "./words.en.js";
 
 /** @typedef {import("./trends.js").Mean} Mean */
@@ -47,7 +47,7 @@ function firstOf(months) {
 
 /** @param {string} last */
 function useTrends(last) {
-    const [got, setGot] = useState(/** @type {{ last: string, period: string, over: Mean[], hours: Mean[], months: Mean[], total?: UsageRow, waiting?: number, zone: string, currency: string } | null} */ (null));
+    const [got, setGot] = useState(/** @type {{ last: string, period: string, over: Mean[], hours: Mean[], months: Mean[], all?: import("../kit/types").Usage, recorded?: number | null, total?: UsageRow, waiting?: number, zone: string, currency: string } | null} */ (null));
     const [wrong, setWrong] = useState(/** @type {Problem | null} */ (null));
     useEffect(() => {
         const period = last === "365d" ? "week" : "day";
@@ -56,7 +56,7 @@ function useTrends(last) {
             [question(last, period), question(WEEKS, "hour"), `/api/v1/usage?by=model&period=month&from=${firstOf(MONTHS)}`],
             ([over, hours, months]) => {
                 setWrong(null);
-                setGot({ last, period, over: meansOf(over), hours: meansOf(hours), months: meansOf(months), total: over.total, waiting: over.waiting, zone: over.zone ?? say.hubsZone, currency: months.currency ?? "" });
+                setGot({ last, period, over: meansOf(over), hours: meansOf(hours), months: meansOf(months), all: over, recorded: hours.records_from && hours.records_from > hours.from ? hours.records_from : null, total: over.total, waiting: over.waiting, zone: over.zone ?? say.hubsZone, currency: months.currency ?? "" });
             },
             setWrong,
             true,
@@ -73,6 +73,7 @@ function Over({ over, period, width }) {
     const labels = over.map((m) => dayLabel(m.label));
     const parts = PARTS.map(([name, words, colour]) => ({ name: words, colour, v: over.map((m) => Number(m[name])) })).filter((p) => p.v.some((v) => v > 0));
     const wide = Math.max(0, width - 72);
+    const partial = over.map((m) => m.partial);
     /** What GPUs did in those hours, one beside the other: neither says it alone. @type {[string, string, string, string, (m: Mean) => number | undefined][]} */
     const did = [
         [say.effectiveEach(nounOf(period)), say.effectiveMeans, say.effective, "line5", (m) => m.effective],
@@ -80,12 +81,12 @@ function Over({ over, period, width }) {
     ];
     return html`<section aria-label=${say.overWeeksLabel}>
         <h2>${say.gpusEach(nounOf(period))}</h2>
-        <${Stack} title=${say.gpusEach(nounOf(period))} unit="" labels=${labels} parts=${parts} width=${wide} write=${(/** @type {number} */ v) => say.someGpus(figure(v, 1))} />
+        <${Stack} title=${say.gpusEach(nounOf(period))} unit="" labels=${labels} partial=${partial} parts=${parts} width=${wide} write=${(/** @type {number} */ v) => say.someGpus(figure(v, 1))} />
         <ul class="keys-of dim">${parts.map((p) => html`<li><i class="swatch" style=${{ background: `var(--${p.colour})` }} />${p.name}</li>`)}</ul>
         ${did.filter(([, , , , of]) => over.some((m) => of(m) !== undefined)).map(([title, means, name, colour, of]) => html`<h2 title=${means}>${title}</h2>
-        <${Stack} title=${title} unit="" labels=${labels} parts=${[{ name, colour, v: over.map((m) => of(m) ?? 0) }]} width=${wide} write=${(/** @type {number} */ v) => say.someGpus(figure(v, 1))} />`)}
+        <${Stack} title=${title} unit="" labels=${labels} partial=${partial} parts=${[{ name, colour, v: over.map((m) => of(m) ?? 0) }]} width=${wide} write=${(/** @type {number} */ v) => say.someGpus(figure(v, 1))} />`)}
         <h2>${say.powerEach(nounOf(period))}</h2>
-        <${Stack} title=${say.powerEach(nounOf(period))} unit="kW" labels=${labels} parts=${[{ name: say.allGpus, colour: "line7", v: over.map((m) => m.power / 1000) }]} width=${wide} write=${(/** @type {number} */ v) => `${figure(v, 1)} kW`} />
+        <${Stack} title=${say.powerEach(nounOf(period))} unit="kW" labels=${labels} partial=${partial} parts=${[{ name: say.allGpus, colour: "line7", v: over.map((m) => m.power / 1000) }]} width=${wide} write=${(/** @type {number} */ v) => `${figure(v, 1)} kW`} />
     </section>`;
 }
 
@@ -117,8 +118,8 @@ function Beside({ m, before, of, write }) {
     return html`<td class="num">${write(of(m))}</td><td class="num dim">${before ? write(of(before)) : UNKNOWN}</td>`;
 }
 
-/** @param {{ months: Mean[], currency: string }} props */
-function Months({ months, currency }) {
+/** recorded: when records begin. @param {{ months: Mean[], currency: string, recorded?: number | null }} props */
+function Months({ months, currency, recorded }) {
     const rows = months.map((m) => ({ m, before: months.find((one) => one.label === monthBefore(m.label)) })).reverse();
     const held = (/** @type {Mean} */ m) => m.busy + m.idle;
     const priced = months.some((m) => m.cost !== undefined);
@@ -136,7 +137,7 @@ function Months({ months, currency }) {
         <div class="scroll" tabindex="0" role="region" aria-label=${say.calendarMonths}><table class="asked">
             <thead><tr><th scope="col">${say.month}</th>${columns.map(([words]) => html`<th scope="col" class="num">${words}</th><th scope="col" class="num">${say.before}</th>`)}
                 <th scope="col" class="num">${say.gpuHours}</th>${measured && html`<th scope="col" class="num" title=${say.effectiveMeans}>${say.effective} h</th>`}${tensor && html`<th scope="col" class="num" title=${say.tensorMeans}>${say.tensor} h</th>`}<th scope="col" class="num">${say.energy} kWh</th>${priced && html`<th scope="col" class="num">${say.cost} ${currency}</th>`}</tr></thead>
-            <tbody>${rows.map(({ m, before }, i) => html`<tr key=${m.label}><th scope="row">${m.label}${i === 0 && html` <span class="dim">${say.soFar}</span>`}</th>
+            <tbody>${rows.map(({ m, before }, i) => html`<tr key=${m.label}><th scope="row">${m.label}${i === 0 && html` <span class="dim">${say.soFar}</span>`}${recorded && recorded > m.at && html` <span class="dim">${say.recordsSince(moment(recorded, hubNow()))}</span>`}</th>
                 ${columns.map(([, of, write]) => html`<${Beside} m=${m} before=${before} of=${of} write=${write} />`)}
                 <td class="num">${figure(m.held / 3600, 0)}</td>${measured && html`<td class="num">${hoursOf(m, m.effectiveTime, m.measured)}</td>`}${tensor && html`<td class="num">${hoursOf(m, m.tensorTime, m.tensorMeasured)}</td>`}<td class="num">${figure(m.energy / 3.6e6, 0)}</td>${priced && html`<td class="num">${m.cost === undefined ? UNKNOWN : figure(m.cost, 2)}</td>`}</tr>`)}</tbody>
         </table></div>
@@ -155,7 +156,7 @@ export default function TrendsView() {
     const { wall = 0, held = 0, busy = 0 } = got?.total ?? {};
     return html`<div class="usage trends" ref=${box}>
         <${Tabs} />
-        <div class="lead"><h1>${wall ? say.timeHeld(percent(held / wall), percent(busy / wall)) : say.trends}<span class="where"> ${say.inLast(LAST.find(([v]) => v === (got?.last ?? last))?.[1])}</span></h1></div>
+        <div class="lead"><h1>${wall ? say.timeHeld(percent(held / wall), percent(busy / wall)) : say.trends}<span class="where"> ${say.inLast(LAST.find(([v]) => v === (got?.last ?? last))?.[1])}${sinceWhen(got?.all)}</span></h1></div>
         <div class="strip"><span class="controls"><${Choice} name="last" label=${say.last} options=${LAST} value=${last} otherwise="28d" /></span></div>
         ${wrong && html`<p class="error" role="alert">${wrong.detail}</p>`}
         ${!got && !wrong && html`<p class="dim">${say.reading}</p>`}
@@ -165,10 +166,10 @@ export default function TrendsView() {
             <section class="asking" aria-label=${say.aWeek}>
                 <h2>${say.weekIsLike}</h2>
                 <div class="controls"><${Choice} name="of" label=${say.show} options=${Object.entries(WEEK).map(([name, { words }]) => [name, words])} value=${of} otherwise="work" />
-                    <span class="dim">${UNITS[/** @type {keyof typeof UNITS} */ (of)]}${COMMA}${say.meanOf4}</span></div>
+                    <span class="dim">${UNITS[/** @type {keyof typeof UNITS} */ (of)]}${COMMA}${got.recorded ? say.meanSince(moment(got.recorded, hubNow())) : say.meanOf4}</span></div>
                 <${Week} hours=${got.hours} of=${of} />
             </section>
-            <${Months} months=${got.months} currency=${got.currency} />
+            <${Months} months=${got.months} currency=${got.currency} recorded=${got.all?.records_from} />
             <p class="dim">${got.waiting ? say.stillCounted(got.waiting) : ""}${say.allOfZone(got.zone)}</p>
         </div>`}
     </div>`;

@@ -1,35 +1,35 @@
-/* routes_advise.c: the route that says what would give back most GPU-hours. Runs are read beside the loop; prices are
- * live's. */
+/*
+ * routes_advise.c: the route that tells what would give back most GPU-hours. Of the usual time the answer is ready
+ * (advise_kept.h); of another one runs are read beside the loop. Prices are live's.
+ */
 #include <math.h>
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/order.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
-#include "jobs/advise.h"
 #include "jobs/routes.h"
 #include "now/live.h"
 #include "people/people.h"
+#include "usage/advise_kept.h"
+#include "usage/routes.h"
 
 #define ADVISE_BYTES (1u << 20)
-#define WEEK_MS      (7 * 86400000ll)
-#define LONGEST_MS   (31 * 86400000ll)
+#define LONGEST_MS   (31 * DAY_MS)
 #define LIMIT_MS     60000
 
 struct question {
     struct past_ask ask; /* first */
     char *person, *team;
-    struct people *people;
-    int64_t from_ms, to_ms;
-    struct advise_all all;
+    struct advise_making making;
 };
 
 static void advise_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
 {
     struct question *q = (struct question *)k;
     struct err err = {0};
-    struct advise_ask ask = {q->from_ms, q->to_ms, q->person, q->team, q->people, ADVISE_CELLS};
-    int r = advise_read(past, &ask, &q->all, &err);
+    int r = advise_make(&q->making, past, NULL, 0, &err);
     if (r < 0)
         reply_failed(rp, r, &err);
 }
@@ -60,20 +60,25 @@ static void line_json(struct json *j, const struct advise_line *l)
     json_end_obj(j);
 }
 
-static void advise_settle(struct past_ask *k, struct api *a, struct reply *rp)
+static void put_answer(struct reply *rp, struct api *a, const struct advise_made *m, const struct advise_who *who)
 {
-    struct question *q = (struct question *)k;
     struct advise_line lines[ADVISE_LINES];
-    size_t n = advise_lines(&q->all, gpu_price, a, lines);
+    size_t n = advise_lines(&m->all, who, gpu_price, a, lines);
+    struct advise_sums s = advise_sums_of(&m->all, who);
+    double held = advise_made_held(m, who);
     struct json j = reply_object(rp, ADVISE_BYTES);
-    json_int(&j, "from", q->from_ms);
-    json_int(&j, "to", q->to_ms);
-    json_uint(&j, "runs", q->all.runs);
-    json_uint(&j, "looked", q->all.looked);
-    json_uint(&j, "sampled", q->all.sampled);
-    hours_json(&j, "gpu_hours", q->all.hours);
-    hours_json(&j, "looked_hours", q->all.held);
-    hours_json(&j, "effective_hours", q->all.effective);
+    json_bool(&j, "ready", true);
+    json_int(&j, "from", m->from_ms);
+    json_int(&j, "to", m->to_ms);
+    json_uint(&j, "runs", s.runs);
+    json_uint(&j, "looked", s.looked);
+    json_uint(&j, "sampled", s.sampled);
+    json_uint(&j, "withheld", s.withheld);
+    hours_json(&j, "gpu_hours", s.hours);
+    hours_json(&j, "usage_hours", held);
+    hours_json(&j, "share", held > 0 ? fmin(s.hours / held, 1) : NAN);
+    hours_json(&j, "looked_hours", s.held);
+    hours_json(&j, "effective_hours", s.effective);
     json_cstr(&j, "currency", live_currency(a->live)[0] ? live_currency(a->live) : NULL);
     json_arr(&j, "lines");
     for (size_t i = 0; i < n; i++)
@@ -82,11 +87,17 @@ static void advise_settle(struct past_ask *k, struct api *a, struct reply *rp)
     reply_object_end(rp, &j);
 }
 
+static void advise_settle(struct past_ask *k, struct api *a, struct reply *rp)
+{
+    struct question *q = (struct question *)k;
+    put_answer(rp, a, &q->making.made,
+               &(struct advise_who){q->person, q->team, q->making.people, q->making.made.to_ms - 1});
+}
+
 static void advise_end(struct past_ask *k)
 {
     struct question *q = (struct question *)k;
-    advise_fini(&q->all);
-    people_unref(q->people);
+    advise_making_fini(&q->making);
     FREE_ALL(q->person, q->team, q);
 }
 
@@ -96,15 +107,35 @@ static char *text_asked(const struct request *rq, const char *name)
     return v.len ? mem_strn(v.p, MIN(v.len, 200u)) : NULL;
 }
 
+/* The hub still reads what runs did. */
+static enum reply_how not_ready(struct reply *rp)
+{
+    struct json j = reply_object(rp, ADVISE_BYTES);
+    json_bool(&j, "ready", false);
+    json_arr(&j, "lines");
+    json_end_arr(&j);
+    reply_object_end(rp, &j);
+    return REPLY_NOW;
+}
+
 enum reply_how get_advise(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str last = str_trim(request_query(rq, "last"));
-    int64_t span_ms = WEEK_MS;
+    int64_t span_ms = ADVISE_KEPT_MS;
     if (last.len && (!str_duration_ms(last, &span_ms) || span_ms < HOUR_MS || span_ms > LONGEST_MS))
         return reply_problem(rp, 400, "last '%.*s' is not a time from 1h to 31d", (int)MIN(last.len, 40u), last.p);
-    int64_t now_ms = clock_wall_ms();
+    char *person = text_asked(rq, "person"), *team = text_asked(rq, "team");
+    if (span_ms == ADVISE_KEPT_MS) {
+        const struct advise_made *m = usage_advise(a->hub);
+        if (m)
+            put_answer(rp, a, m, &(struct advise_who){person, team, a->people, m->to_ms - 1});
+        else
+            not_ready(rp);
+        FREE_ALL(person, team);
+        return REPLY_NOW;
+    }
     struct question *q = NEW(struct question, .ask = {.run = advise_run, .end = advise_end, .limit_ms = LIMIT_MS},
-                             .person = text_asked(rq, "person"), .team = text_asked(rq, "team"),
-                             .people = people_ref(a->people), .from_ms = now_ms - span_ms, .to_ms = now_ms);
+                             .person = person, .team = team);
+    advise_making_of(a->hub, span_ms, clock_wall_ms(), &q->making);
     return ask_then(a->hub, rq, rp, &q->ask, advise_settle);
 }
