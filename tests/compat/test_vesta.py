@@ -468,7 +468,7 @@ class Pages(Vesta):
         at = next(i for i, line in enumerate(lines) if line.startswith("#### h0 :: 127.0.0.1 "))
         box = lines[at + 2:]  # as vesta's format_gpu_detail_info has it for a host without data
         self.assertEqual(box[:3] + box[4:], ["-" * 80, "  ┌" + "─" * 74 + "┐", "  │" + " " * 74 + "│", "  │" + " " * 74 + "│", "  └" + "─" * 74 + "┘", "_" * 80])
-        self.assertRegex(box[3], "^  │  status: offline, no data for .{46}│$")
+        self.assertRegex(box[3], "^  │  status: offline, no data for .{43}│$")
         self.assertNotIn("Tesla", text)
 
 
