@@ -56,7 +56,7 @@ test("the URL has it all: by whom, which time, what the bars are; CSV is the sam
     const { url } = await theDemo();
     const page = await open(t, url + "/usage?by=node&last=7d&of=free&period=day");
     await rows(page).first().waitFor();
-    await says(page.locator(".usage thead"), /^node held ↓ h busy h effective h tensor h idle h long idle h free h booked, unused h down h /);
+    await says(page.locator(".usage thead"), /^node held ↓ h busy h effective h tensor h idle h long idle h free h booked, unused h offline h /);
     assert.equal(await page.locator("select[name=of]").inputValue(), "free");
     await page.getByRole("group", { name: "by" }).getByRole("button", { name: "team" }).click();
     await page.getByText("counts in both; the sum counts everybody once").waitFor();
