@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "http/conn.h"
 #include "hub/easel.h"
 #include "hub/hub.h"
 
@@ -116,5 +117,22 @@ static void one_address_does_not_take_every_place(void **unused)
     draw_all();
 }
 
+/* Z4 */
+static void readers_are_refused_before_agents(void **unused)
+{
+    struct httpd httpd = {.patient_since_ms = NOW};
+    (void)unused;
+    hub.httpd = &httpd;
+    clock_set_for_test(NOW + 1000);
+    assert_int_equal(ask("10.0.0.1", "a", 3), 0); /* agents have waited, for not too long yet */
+    clock_set_for_test(NOW + 1001);
+    assert_int_equal(ask("10.0.0.2", "b", 3), 503);
+    httpd.patient_since_ms = 0; /* all were answered */
+    assert_int_equal(ask("10.0.0.2", "c", 3), 0);
+    draw_all();
+    assert_string_equal(order, "a c ");
+}
+
 #define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-TESTS(WITH(addresses_have_their_turns), WITH(one_address_does_not_take_every_place))
+TESTS(WITH(addresses_have_their_turns), WITH(one_address_does_not_take_every_place),
+      WITH(readers_are_refused_before_agents))
