@@ -62,6 +62,8 @@ struct hub {
     int64_t newest_ms;                  /* when any node was last heard, before this start */
     int64_t said_ms[256];               /* when something was last said of an address; see hub_may_say */
     int store_said;                     /* the last error of the store that was logged */
+    char versions[NOTICE_MAX];          /* which agents are of another version, as last looked at */
+    int64_t versions_ms;                /* when, monotonic; 0: never */
     char aside[NOTICE_MAX];             /* what of the data folder was set aside, in words; "": nothing */
     bool full;                          /* the disk under it */
     int64_t looked_ms;                  /* when these were looked at, monotonic; 0: never */

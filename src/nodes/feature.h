@@ -61,8 +61,8 @@ void twins_again(struct hub *h, const struct node_now *n, int64_t now_ms);
 void twins_load(struct hub *h, struct node_now *n); /* after all were loaded: whose GPUs it has */
 
 /* ---- versions.c ---- */
-/* Which agents are of another version than this hub; out is left alone where none is. */
-void versions_notice(struct live *live, char out[NOTICE_MAX]);
+/* Which agents are of another version than this hub, some seconds old; "": none. */
+void versions_notice(struct hub *h, char out[NOTICE_MAX]);
 
 /* ---- registry.c ---- */
 /* History, usage and bookings of old become n's, and old is no more. */

@@ -191,7 +191,7 @@ static void add_status(void *self, struct status *s)
     if (!s->notice[0])
         sources_said_notice(h->api.sources, clock_wall_ms(), s->notice);
     if (!s->notice[0])
-        versions_notice(h->live, s->notice);
+        versions_notice(h, s->notice);
     status_metric(s, "muster_hub_batches", "batches taken from agents", true, h->batches);
     status_metric(s, "muster_hub_repeats", "batches that were stored already", true, h->repeats);
     status_metric(s, "muster_hub_refused", "requests of agents that were refused", true, h->refused);

@@ -47,7 +47,7 @@ class Versions(HubCase):
         n.token = answer(self.post(h, n.first())[2])["token"]
         self.post(h, same.first())
         notice = lambda: lib.ask_json(h.url + "/api/v1/state").get("notice", "")
-        lib.wait_until("a notice", lambda: f"1 of 2 agents has not the version of this hub, {ours}: node old has 0.0.9+0badc0de wire 1" in notice())
+        lib.wait_until("a notice", lambda: f"1 of 2 nodes has not the version of this hub, {ours}: old has 0.0.9+0badc0de wire 1" in notice())
         self.assertIn("0.0.9+0badc0de wire 1", self.run_ok(lib.MUSTER, "node", "list", "--hub", h.url))
         self.assertIn('agent="0.0.9+0badc0de wire 1"', lib.ask(h.url + "/metrics")[2].decode())
         n.agent = ours
