@@ -43,7 +43,7 @@ struct hub_alerts {
     struct alert_states *watch;
     struct recent *recent;
     size_t n_recent, cap_recent;
-    struct alert **past; /* newest last */
+    struct alert **past; /* resolved last is last */
     size_t n_past, cap_past;
     const struct alert **past_list;
     struct alert_teller *teller;
@@ -167,13 +167,21 @@ static void take_rules(void *self, void *next)
 
 /* ---- what was before ---- */
 
+static bool ended_before(const struct alert *a, const struct alert *b)
+{
+    return a->resolved_ms != b->resolved_ms ? a->resolved_ms < b->resolved_ms : a->id < b->id;
+}
+
 static void keep_past(struct hub_alerts *d, struct alert *a)
 {
     if (d->n_past == PAST_MAX) {
         free(d->past[0]);
         memmove(d->past, d->past + 1, --d->n_past * sizeof(*d->past));
     }
-    VEC_ADD(d->past, d->n_past, d->cap_past, a);
+    size_t at = d->n_past; /* read back they come as they fired, and from another hub late */
+    while (at && ended_before(a, d->past[at - 1]))
+        at--;
+    VEC_INSERT(d->past, d->n_past, d->cap_past, at, a);
 }
 
 /* Is anybody to be told? */

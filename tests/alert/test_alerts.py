@@ -47,6 +47,19 @@ class Alerts(alerting.Watched):
         self.assertEqual([r["id"] for r in past if r["state"] == "resolved" and not r.get("notice")], [])
         self.assertEqual(sorted(r["text"] for r in past if r.get("notice")), ["a1 is new: it was seen for the first time", "a2 is new: it was seen for the first time"])
 
+    def test_what_is_over_is_listed_in_the_same_order_after_a_restart(self):
+        over = lambda: [r["place"] for r in self.rows("?all&rule=busy-kim") if r["state"] == "resolved"]
+        for name in ("a1", "a2"):
+            self.on[name] = "kim"
+            lib.wait_until(f"{name} fires", lambda: [f for f in self.firing() if f[1] == name + ":0"])
+        for name in ("a2", "a1"):
+            self.on.pop(name)
+            lib.wait_until(f"{name} is over", lambda: name + ":0" in over())
+        self.assertEqual(over(), ["a1:0", "a2:0"])
+        self.hub.stop()
+        self.begin()
+        self.assertEqual(over(), ["a1:0", "a2:0"])
+
     def test_silences_keep_it_listed_and_end(self):
         self.on["a1"] = "kim"
         lib.wait_until("it fires", lambda: [f[:2] for f in self.firing()] == [("busy-kim", "a1:0")])
