@@ -122,7 +122,8 @@ static void a_device_is_what_the_rule_says(void **unused)
                                .idle_since_ms = c->idle_ms < 0 ? 0 : NOW - c->idle_ms,
                                .n_procs = c->kind != 0,
                                .procs = &p};
-        struct node_now n = {.at_ms = c->node_age_ms < 0 ? 0 : NOW - c->node_age_ms,
+        struct node_now n = {.state = c->node_age_ms < 0 ? NODE_DOWN : NODE_UP,
+                             .at_ms = c->node_age_ms < 0 ? 0 : NOW - c->node_age_ms,
                              .collect = c->collect,
                              .collect_since_ms = NOW - c->collect_age_ms,
                              .n_devices = 1,
