@@ -88,7 +88,7 @@ bool pauses_tell(const struct pauses *p, enum advice_rule rule, struct advice *r
         buf_addf(&b, "every %s", clock_span(middle, every));
     else
         buf_addf(&b, "%s to %s apart", clock_span(gaps[0], span), clock_span(gaps[n - 1], every));
-    buf_addf(&b, ": %.0f %% of the time", share * 100);
+    buf_addf(&b, ": %.0f %% of %s", share * 100, clock_span(all_ms, span)); /* of which time, wherever it is shown */
     mem_copy_str(ret->evidence, sizeof(ret->evidence), b.p);
     return true;
 }

@@ -18,7 +18,12 @@ test("a Dask job and its dags stand under the charts, and nothing where there wa
     for (let i = 0; i < 3; i++) await post({ name: `etl job 0 dag ${i}`, parent: job.id, devices: [first.uuid], start: now - (40 - 10 * i) * 60000, end: now - (31 - 10 * i) * 60000 });
     await post({ name: "from long ago", devices: [first.uuid], start: now - 30 * 3600000, end: now - 29 * 3600000 });
 
-    const page = await open(t, `${h.url}/gpu/${first.uuid}`, { height: 1400 });
+    const found = (title, uuid) => ({ rule: title, title, evidence: `12 pauses of ${title}`, remedy: "read faster", now: true, devices: [uuid] });
+    const page = await open(t, h.url);
+    await page.route("**/api/v1/jobs/*/verdict", (route) => route.fulfill({ json: { advice: [found("pauses", first.uuid), found("stalls", second.uuid)] } }));
+    await page.setViewportSize({ width: 1280, height: 1400 });
+    await page.goto(`${h.url}/gpu/${first.uuid}`);
+    await says(page.locator(".lead .note"), "pauses (12 pauses of pauses): read faster etl job 0"); /* as the run's page has it, of this GPU alone */
     const jobs = page.locator(".joblanes");
     await jobs.waitFor();
     await says(jobs, "jobs etl job 0 kim");

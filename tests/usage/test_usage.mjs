@@ -156,7 +156,7 @@ test("on the first day, without anything, it says so", async (t) => {
 test("trends: use, power and free over weeks, a week hour by hour, months with the month before", async (t) => {
     const { url } = await theDemo();
     const page = await open(t, url + "/trends", { width: 1440, height: 1100 });
-    await says(page.locator("h1"), /^\d+ % of all GPU time was held, \d+ % busy in the last 4 weeks$/);
+    await says(page.locator("h1"), /^\d+ % of all GPU time was held, \d+ % busy in the last 4 weeks(, records since .+)?$/);
     const { rows: days } = await json(url + "/api/v1/usage?by=model&period=day&last=28d");
     const chart = page.locator(".stack").first();
     await until("a bar a day", async () => (await chart.locator("g").count()) === days.length);

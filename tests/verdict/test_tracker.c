@@ -187,7 +187,7 @@ static const struct scene {
     {"heat", "gpt", too_hot, ADVICE_hot, "active 100 %, clock 40 % of its highest"},
     {"a notebook", "gpt", now_and_then, ADVICE_slice, "at most 20.0 GiB of 140 GiB, efficiency 4 %"},
     {"an end of which nobody told the GPU", "gpt", no_work_after_a_minute, ADVICE_idle_tail, NULL},
-    {"checkpoints", "gpt", checkpoints, ADVICE_pauses, "7 pauses of 8 s on average, every 40 s: 20 % of the time"},
+    {"checkpoints", "gpt", checkpoints, ADVICE_pauses, "7 pauses of 8 s on average, every 40 s: 20 % of 4 m"},
     {"stalls", "gpt", stalling, ADVICE_stalls, NULL},
     {"fp32 for forty seconds at a time", "gpt-fp32", half_a_minute, -1, NULL},
     {"an older GPU", "spin", no_activity, -1, NULL},

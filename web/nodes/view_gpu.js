@@ -1,16 +1,17 @@
 /* view_gpu.js: the view /gpu/: one GPU: its state in a sentence, its facts, its past as charts, who was on it, what happened. */
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Offer } from "../book/offer.js";
 import { Pick } from "../history/pick.js";
 import { Timeline } from "../history/timeline.js";
 import { Empty, Refused } from "../kit/empty.js";
+import { ask } from "../kit/api.js";
 import { metricLabel, metrics, stateOf } from "../kit/facts.js";
 import { metric, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow, live, watch } from "../kit/live.js";
 import { gpuNamed, indexOf, isFresh, modelName, nodeName, placeOf, siteHref } from "../kit/model.js";
 import { go, usePlace } from "../kit/router.js";
-import { useLive, useTick, useTitle } from "../kit/use.js";
+import { useLive, useTick, useTitle, whileSeen } from "../kit/use.js";
 import { deviceSentence } from "../now/sentences.js";
 import { FactList } from "./factlist.js";
 import { Processes } from "./processes.js";
@@ -41,6 +42,34 @@ function line(h, name) {
     return v ? [{ label: name, colour: COLOURS[name] ?? "accent", v, low: by("min"), high: by("max") }] : [];
 }
 
+const AGAIN_MS = 60000;
+
+/** What the run on it is told of this GPU now, as its page has it; null: no run is on it. @param {string} uuid @param {AbortSignal} signal */
+async function adviceOfRun(uuid, signal) {
+    const { jobs } = await ask(`/api/v1/jobs?device=${encodeURIComponent(uuid)}&from=-1m&limit=20`, { signal });
+    const run = jobs.find((/** @type {import("../kit/types").Job} */ j) => j.state === "running");
+    if (!run) return null;
+    const { advice } = await ask(`/api/v1/jobs/${run.id}/verdict`, { signal });
+    return advice.filter((/** @type {any} */ a) => a.now && a.devices.includes(uuid)).map((/** @type {any} */ a) => ({ ...a, run }));
+}
+
+/** What to do about it: of a GPU with a run that of the run, so that both pages have the same numbers; else what the rules find live. @param {{ d: import("../kit/types").Device }} props */
+function Advice({ d }) {
+    const [ofRun, setOfRun] = useState(/** @type {any[] | null | undefined} */ (undefined));
+    useEffect(() => {
+        const stop = new AbortController();
+        const look = () => adviceOfRun(d.uuid, stop.signal).then(setOfRun, (e) => e.name !== "AbortError" && setOfRun(null));
+        void look();
+        const rest = whileSeen(look, AGAIN_MS);
+        return () => {
+            rest();
+            stop.abort();
+        };
+    }, [d.uuid]);
+    if (ofRun === undefined) return null;
+    return (ofRun ?? d.advice ?? []).map((a) => html`<p class="note">${a.title} (${a.evidence}): ${a.remedy}${a.run && html` <a href=${`/run/${a.run.id}`}>${a.run.name}</a>`}</p>`);
+}
+
 /** @param {{ arg: string }} props */
 export default function Gpu({ arg }) {
     const { query } = usePlace();
@@ -64,7 +93,7 @@ export default function Gpu({ arg }) {
             ${node && d
                 ? html`<h1><a href="/node/${encodeURIComponent(node.name)}">${nodeName(node)}</a> · GPU ${indexOf(d)} <span class="dim">${modelName(d)}</span></h1>
                     <p class="sentence ${d.state}"><span class="mark">${stateOf.get(d.state)?.mark}</span> ${deviceSentence(d, hubNow())}</p>
-                    ${isFresh(d) && d.advice?.map((a) => html`<p class="note">${a.title} (${a.evidence}): ${a.remedy}</p>`)}
+                    ${isFresh(d) && html`<${Advice} key=${d.uuid} d=${d} />`}
                     <${Offer} n=${node} d=${d} />
                     ${d.note && !d.reason.includes(d.note) && html`<p class="note">${d.note}</p>`}`
                 : html`<h1>${uuid}</h1><p class="dim">${say.noNodeHas}</p>`}
