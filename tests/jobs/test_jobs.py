@@ -65,7 +65,7 @@ class Jobs(lib.Case):
         self.assertEqual((job["start"], job["end"], job["state"], job["attributes"]), (BASE, None, "running", {"lr": 0.1, "tags": ["a"]}))
         child = self.made(self.kim, name="worker", kind="dask", parent=job["id"], start=iso(BASE + 1000))
         self.assertEqual(child["parent"], job["id"])
-        later = int((time.time() + 7200) * 1000)
+        later = int((time.time() + 1800) * 1000)
         status, planned = self.ask("PATCH", "/api/v1/jobs/" + job["id"], self.kim, {"end": later})
         self.assertEqual((status, planned["end"], planned["planned_end"], planned["state"]), (200, None, later, "running"))
         status, ended = self.ask("PATCH", "/api/v1/jobs/" + job["id"], self.kim, {"end": BASE + 60000, "name": "trained", "attributes": {"loss": 1}})
