@@ -312,7 +312,7 @@ static void fill_past(struct cell *c, json_t *o, const struct listing_at *at)
 
     snprintf(lasted, sizeof(lasted), "%s%s", clock_span(MAX(0, (end ? end : int_of(at->answer, "until")) - from), span),
              end ? "" : ", still");
-    cell_text(&c[3], str_of(moment_text(from, at->at_ms, at->zone, since)));
+    cell_text(&c[3], str_of(moment_text(from, at->zone, since)));
     cell_text(&c[4], str_of(lasted));
 }
 
@@ -331,7 +331,7 @@ static void put_rest(struct buf *out, json_t *o, const struct zone *zone)
     buf_addc(out, '\n');
     if (!json_is_true(json_object_get(o, "complete")))
         buf_addf(out, "this is not all: it was looked at until %s, then the time was up; ask for a shorter time\n",
-                 moment_text(int_of(o, "until"), int_of(o, "at"), zone, until));
+                 moment_text(int_of(o, "until"), zone, until));
     else if (more > 0)
         buf_addf(out, "%lld more are counted above and not listed here\n", (long long)more);
 }

@@ -428,27 +428,23 @@ int moment_span(struct str s, const char *what, int64_t *ret, struct err *err)
 
 /* ---- out ---- */
 
-const char *moment_text(int64_t ms, int64_t now_ms, const struct zone *zone, char out[MOMENT_TEXT])
+const char *moment_text(int64_t ms, const struct zone *zone, char out[MOMENT_TEXT])
 {
     AUTO_ZONE struct zone *utc = zone ? NULL : zone_utc();
-    const struct zone *z = utc ? utc : zone;
-    struct civil c, today;
+    char text[24];
 
-    zone_civil(z, ms, &c);
-    zone_civil(z, now_ms, &today);
-    const char *day = long_days[(date_weekday(zone_date(z, ms)) + 1) % 7];
-    int n = snprintf(out, MOMENT_TEXT, "%c%.2s %d %s", day[0] - 32, day + 1, c.day, month_words[(c.month + 11) % 12]);
-    if (c.year != today.year)
-        n += snprintf(out + n, MOMENT_TEXT - (size_t)n, " %d", c.year);
-    snprintf(out + n, MOMENT_TEXT - (size_t)n, " %02d:%02d", c.hour, c.minute);
+    snprintf(out, MOMENT_TEXT, "%.*s", ZONE_TO_MINUTE, zone_text(utc ? utc : zone, ms, text));
     return out;
 }
 
-const char *moment_minutes(int64_t ms, char out[MOMENT_TEXT])
+const char *moment_zoned(int64_t ms, const struct zone *zone, char out[MOMENT_TEXT])
 {
-    char iso[32];
+    const char *abbr = "UTC";
 
-    clock_iso(ms, iso);
-    snprintf(out, MOMENT_TEXT, "%.10s %.5s", iso, iso + 11);
+    moment_text(ms, zone, out);
+    if (zone)
+        zone_offset(zone, ms, &abbr);
+    size_t n = strlen(out);
+    snprintf(out + n, MOMENT_TEXT - n, " %s", abbr);
     return out;
 }

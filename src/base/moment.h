@@ -19,7 +19,7 @@ int moment_parse(struct str s, const char *what, int64_t now_ms, const struct zo
 int moment_span(struct str s, const char *what, int64_t *ret, struct err *err);
 
 #define MOMENT_TEXT 32
-/* "Tue 17 Nov 14:00", for sentences. With the year when that is not now_ms's. */
-const char *moment_text(int64_t ms, int64_t now_ms, const struct zone *zone, char out[MOMENT_TEXT]);
-/* "2026-11-17 14:00" in UTC, as comments.json has it. */
-const char *moment_minutes(int64_t ms, char out[MOMENT_TEXT]);
+/* A moment for people, as every screen has it: "2026-11-17 14:00", in the reader's zone. */
+const char *moment_text(int64_t ms, const struct zone *zone, char out[MOMENT_TEXT]);
+/* The same where the reader may have another zone: "2026-11-17 14:00 CET". */
+const char *moment_zoned(int64_t ms, const struct zone *zone, char out[MOMENT_TEXT]);

@@ -128,15 +128,14 @@ static void say(const char *what, json_t *row, struct buf *out)
 {
     char until[MOMENT_TEXT], from[MOMENT_TEXT];
     struct zone *zone = NULL;
-    int64_t now_ms = clock_wall_ms();
     if (zone_load(NULL, &zone, NULL) < 0)
         zone = zone_utc();
     buf_addf(out, "%s %lld: %s for %s", what, (long long)int_of(row, "id"), text_of(row, "where"),
              text_of(row, "person"));
     if (strcmp(text_of(row, "state"), "planned") == 0)
-        buf_addf(out, " from %s", moment_text(int_of(row, "from"), now_ms, zone, from));
+        buf_addf(out, " from %s", moment_text(int_of(row, "from"), zone, from));
     if (strcmp(text_of(row, "state"), "released") != 0)
-        buf_addf(out, " until %s", moment_text(int_of(row, "until"), now_ms, zone, until));
+        buf_addf(out, " until %s", moment_text(int_of(row, "until"), zone, until));
     buf_addc(out, '\n');
     json_t *others = json_object_get(row, "others"), *one;
     size_t i;
@@ -214,11 +213,10 @@ static void put_use(struct cell *c, json_t *row)
 static void fill_row(struct cell *c, json_t *row, const struct listing_at *at)
 {
     char text[MOMENT_TEXT];
-    int64_t now_ms = clock_wall_ms();
     json_t *released = json_object_get(row, "released"), *end = released ? released : json_object_get(row, "until");
 
-    cell_text(&c[C_FROM], str_of(moment_text(int_of(row, "from"), now_ms, at->zone, text)));
-    cell_text(&c[C_UNTIL], str_of(moment_text(json_integer_value(end), now_ms, at->zone, text)));
+    cell_text(&c[C_FROM], str_of(moment_text(int_of(row, "from"), at->zone, text)));
+    cell_text(&c[C_UNTIL], str_of(moment_text(json_integer_value(end), at->zone, text)));
     put_use(&c[C_USE], row);
 }
 

@@ -105,7 +105,7 @@ static void note_booking(int64_t from_ms, int64_t count)
 
     zone_load(NULL, &zone, NULL);
     cli_fail(&free_help, EXIT_OK, "%s booked from %s", count == 1 ? "it is" : "one of them is",
-             moment_text(from_ms, clock_wall_ms(), zone, from));
+             moment_text(from_ms, zone, from));
     zone_free(zone);
 }
 

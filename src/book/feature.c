@@ -42,7 +42,7 @@ static void tell(struct hub *h, const struct booking *x, enum event_kind kind, c
     AUTO_BUF told = BUF_INIT(BOOKING_DEVICES * (size_t)(NODE_KEY_MAX + 1));
     if (!worth_telling(x, kind))
         return;
-    moment_text(kind == EVENT_EXPIRED ? booking_end_ms(x) : x->until_ms, at_ms, h->zone, until);
+    moment_zoned(kind == EVENT_EXPIRED ? booking_end_ms(x) : x->until_ms, h->zone, until);
     own |= kind == EVENT_EXPIRED;
     buf_addf(&text, "%s %s %s%s%s%s until %s%s%s", own ? x->person : by,
              x->kind == BOOKING_WAIT && kind == EVENT_BOOKED ? "waited for and got" : verbs[kind], x->places,
@@ -61,12 +61,11 @@ static void tell(struct hub *h, const struct booking *x, enum event_kind kind, c
 
 /* ---- on the screens ---- */
 
-static const struct booking_now *as_now(const struct hub *h, const struct booking *x, int64_t now_ms,
-                                        struct booking_now *ret)
+static const struct booking_now *as_now(const struct hub *h, const struct booking *x, struct booking_now *ret)
 {
     if (!x || !pick_booking(x, ret))
         return NULL;
-    moment_text(x->until_ms, now_ms, h->zone, ret->until);
+    moment_zoned(x->until_ms, h->zone, ret->until);
     return ret;
 }
 
@@ -79,7 +78,7 @@ static void show_device(struct hub *h, struct node_now *n, size_t device, int64_
     struct str uuid = str_of(n->devices[device].fact.uuid);
     if (live_find_device(h->live, uuid, &on) && on == n) /* else another node has it, too, and had it first */
         book_of_device(h->book, uuid, now_ms, &now, &next);
-    live_book(h->live, n, device, as_now(h, now, now_ms, &a), as_now(h, next, now_ms, &b), judge_ms);
+    live_book(h->live, n, device, as_now(h, now, &a), as_now(h, next, &b), judge_ms);
 }
 
 /* The devices a node has now carry their bookings. */

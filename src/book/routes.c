@@ -159,8 +159,8 @@ static void conflict_words(const struct api *a, const struct booking *h, const s
     pick_places(a->live, buf_str(&both), out);
     buf_addf(out, " %s booked by %s ", memchr(both.p ? both.p : "", ',', both.len) ? "are" : "is", with->person);
     if (with->from_ms - MAX(h->from_ms, now_ms) >= 60000)
-        buf_addf(out, "from %s ", moment_text(with->from_ms, now_ms, a->zone, from));
-    buf_addf(out, "until %s", moment_text(with->until_ms, now_ms, a->zone, until));
+        buf_addf(out, "from %s ", moment_zoned(with->from_ms, a->zone, from));
+    buf_addf(out, "until %s", moment_zoned(with->until_ms, a->zone, until));
     if (more)
         buf_addf(out, ", and %zu more %s in the way", more, more == 1 ? "is" : "are");
 }

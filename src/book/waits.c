@@ -71,7 +71,7 @@ static void said(void *arg, int result)
     free(s);
 }
 
-static void say_given(struct hub *hub, const struct booking *h, int64_t now_ms)
+static void say_given(struct hub *hub, const struct booking *h)
 {
     AUTO_BUF title = BUF_INIT(4096), text = BUF_INIT(65536);
     struct saying *s = NEW(struct saying, hub, h->id);
@@ -81,7 +81,7 @@ static void say_given(struct hub *hub, const struct booking *h, int64_t now_ms)
     for (const char *p = h->devices; *p; p++)
         n += *p == ',';
     buf_addf(&title, "%s %s yours until %s: you waited %s for %zu GPU%s", h->places, n == 1 ? "is" : "are",
-             moment_text(h->until_ms, now_ms, hub->zone, until), clock_span(h->from_ms - h->created_ms, span), n,
+             moment_zoned(h->until_ms, hub->zone, until), clock_span(h->from_ms - h->created_ms, span), n,
              n == 1 ? "" : "s");
     buf_addf(&text,
              "What runs there by then goes on; if nothing does, somebody else may have them.\n"
@@ -112,7 +112,7 @@ static void say_all(struct hub *hub, int64_t now_ms)
     for (size_t i = 0; i < n_due; i++) {
         const struct booking *h = book_find(hub->book, due[i]);
         if (h)
-            say_given(hub, h, now_ms);
+            say_given(hub, h);
     }
 }
 

@@ -127,7 +127,7 @@ void comments_get(const struct comments *c, const char *host, int index, int64_t
         comments_clean(comment, ret->comment, sizeof(ret->comment));
     if (date.len && moment_parse(date, "date", now_ms, NULL, &until_ms, NULL) == 0)
         ret->until_ms = until_ms / MINUTE_MS * MINUTE_MS;
-    ret->plain = ret->until_ms && str_eq(date, moment_minutes(ret->until_ms, again));
+    ret->plain = ret->until_ms && str_eq(date, moment_text(ret->until_ms, NULL, again));
 }
 
 static json_t *entry_of(const struct remark *r)
@@ -137,7 +137,7 @@ static json_t *entry_of(const struct remark *r)
     if (r->until_ms) {
         comments_clean(str_of(r->name), name, sizeof(name));
         comments_clean(str_of(r->comment), comment, sizeof(comment));
-        moment_minutes(r->until_ms, date);
+        moment_text(r->until_ms, NULL, date);
     }
     return json_pack("{ssssss}", "name", name, "date", date, "comment", comment);
 }

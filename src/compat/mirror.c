@@ -253,11 +253,11 @@ static int take(struct mirror *m, const struct cell *c, const struct remark *r)
 
 /* ---- the comparison ---- */
 
-static void words(const struct remark *r, const struct hub *h, int64_t now_ms, char out[200])
+static void words(const struct remark *r, const struct hub *h, char out[200])
 {
     char until[MOMENT_TEXT];
     if (r->until_ms)
-        snprintf(out, 200, "%s's until %s", r->name, moment_text(r->until_ms, now_ms, h->zone, until));
+        snprintf(out, 200, "%s's until %s", r->name, moment_zoned(r->until_ms, h->zone, until));
     else
         snprintf(out, 200, "free");
 }
@@ -266,8 +266,8 @@ static void dropped(struct mirror *m, const struct cell *c, const struct remark 
                     const char *why)
 {
     char a[200], b[200];
-    words(theirs, m->h, c->now_ms, a);
-    words(ours, m->h, c->now_ms, b);
+    words(theirs, m->h, a);
+    words(ours, m->h, b);
     log_warn("book", "%s says that %s:%d is %s, here it is %s: %s; the file is put right", m->path, c->host,
              (int)c->d->fact.index, a, b, why);
 }

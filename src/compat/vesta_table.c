@@ -55,7 +55,8 @@ void render_vesta_table(struct buf *out, const struct view *v, const char *title
     html_cstr(out, title);
     if (about)
         html_between(out, "<small>", about, "</small>");
-    buf_addf(out, "</h1>\n<p>last update: %s</p>\n<table>\n", view_time(v, v->at_ms, when));
+    buf_addf(out, "</h1>\n<p>last update: %s</p>\n<table>\n",
+             time_as(v->at_ms, v->time_form ? v->time_form : TIME_YMD, when));
     for (size_t i = 0; i < v->n && !out->err; i++)
         put_host(out, v->nodes[i]);
     buf_adds(out, "</table></html>\n");

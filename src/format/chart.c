@@ -113,7 +113,7 @@ static void time_axis(struct buf *out, const struct chart *c, size_t columns)
             snprintf(text[i], sizeof(text[i]), "%.7g s", (double)ends_ms[i] / 1000);
         else
             snprintf(text[i], sizeof(text[i]), "%.*s", days ? 11 : 8,
-                     local_time(ends_ms[i], false, (char[32]){0}) + (days ? 5 : 11));
+                     local_time(ends_ms[i], (char[32]){0}) + (days ? 5 : 11));
     size_t wide = strlen(text[0]) + strlen(text[1]);
     buf_fill(out, ' ', LABEL + 2);
     buf_adds(out, text[0]);

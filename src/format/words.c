@@ -216,15 +216,16 @@ static const char *put_ms(int64_t at_ms, char out[32])
     return out;
 }
 
-const char *local_time(int64_t at_ms, bool ms, char out[32])
+const char *local_time(int64_t at_ms, char out[32])
 {
     time_as(at_ms, TIME_YMD, out);
-    return ms ? put_ms(at_ms, out) : out;
+    out[4] = out[7] = '-';
+    return out;
 }
 
 const char *view_time(const struct view *v, int64_t at_ms, char out[32])
 {
-    return time_as(at_ms, v->time_form ? v->time_form : TIME_YMD, out);
+    return v->time_form ? time_as(at_ms, v->time_form, out) : local_time(at_ms, out);
 }
 
 const struct custom_fact sent_fact = {.name = "vesta_timestamp", .unit = UNIT_SECONDS, .kind = KIND_GAUGE, .per = 1000};
@@ -260,7 +261,10 @@ const char *device_stamp(const struct node_now *n, const struct device_now *d, c
             d->custom[i].at_ms == d->at_ms)
             return put_sent(d->custom[i].v, out);
     }
-    return d->at_ms ? local_time(d->at_ms, true, out) : NULL;
+    if (!d->at_ms)
+        return NULL;
+    time_as(d->at_ms, TIME_YMD, out);
+    return put_ms(d->at_ms, out);
 }
 
 /* The bytes of the longest head of s that takes at most width columns. */

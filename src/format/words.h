@@ -25,10 +25,10 @@ void node_sentence(struct buf *out, const struct node_now *n);
 bool node_is_dark(const struct node_now *n);
 /* The devices' common model, "several" or "". */
 const char *node_model(const struct node_now *n);
-/* Local time as "2026/11/15 10:46:12", with ".345" if ms. */
-const char *local_time(int64_t at_ms, bool ms, char out[32]);
-const char *time_as(int64_t at_ms, enum time_form form, char out[32]);    /* local, too */
-const char *view_time(const struct view *v, int64_t at_ms, char out[32]); /* as its readers have it */
+const char *local_time(int64_t at_ms, char out[32]);                      /* "2026-11-15 10:46:12" */
+#define LOCAL_TO_MINUTE 16                                                /* bytes of that without the seconds */
+const char *time_as(int64_t at_ms, enum time_form form, char out[32]);    /* local, too; as vesta's readers have it */
+const char *view_time(const struct view *v, int64_t at_ms, char out[32]); /* either, as the view's readers have it */
 /* What a sender of vesta's says of when it read a GPU: its own clock as a metric of the node's, without a zone. The
  * time of "2019/03/24 20:00:00.000" as if it were UTC, -1 for any other text; and the text again: a GPU's own or, where
  * nothing was said, the hub's local time. NULL: no sample yet. */

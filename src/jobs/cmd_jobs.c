@@ -72,7 +72,7 @@ static void fill_row(struct cell *c, json_t *job, const struct listing_at *at)
     size_t gpus = json_array_size(json_object_get(job, "devices"));
     char when[32], took[24], count[24];
 
-    cell_text(&c[C_START], str_of(local_time(start_ms, false, when)));
+    cell_text(&c[C_START], str_n(local_time(start_ms, when), LOCAL_TO_MINUTE));
     bool running = strcmp(text_of(job, "state"), "running") == 0; /* with an end that is still to come, too */
     if (json_is_integer(json_object_get(job, "data_to")))         /* its node hangs or is down: up to its newest data */
         end = json_object_get(job, "data_to");

@@ -183,10 +183,10 @@ static void put_head(struct buf *out, const json_t *v)
     const char *person = text_of(job, "person"), *command = text_of(json_object_get(job, "attributes"), "command");
     char from[32], to[32];
     bool ended = strcmp(text_of(job, "state"), "ended") == 0;
-    buf_addf(out, "%s\n%s, %s%s%s, %s", text_of(v, "sentence"), text_of(job, "name"), text_of(job, "kind"),
-             person[0] ? ", " : "", person, local_time(int_of(v, "from"), false, from));
+    buf_addf(out, "%s\n%s, %s%s%s, %.*s", text_of(v, "sentence"), text_of(job, "name"), text_of(job, "kind"),
+             person[0] ? ", " : "", person, LOCAL_TO_MINUTE, local_time(int_of(v, "from"), from));
     if (ended)
-        buf_addf(out, " to %s", local_time(int_of(v, "to"), false, to));
+        buf_addf(out, " to %.*s", LOCAL_TO_MINUTE, local_time(int_of(v, "to"), to));
     else
         buf_addf(out, ", %s", text_of(job, "state"));
     buf_adds(out, "\n");

@@ -114,7 +114,7 @@ static void add_process(struct rows *rows, const json_t *v, const json_t *span)
     else
         snprintf(text, sizeof(text), "%s", text_of(span, "node"));
     cell_some_text(&c[C_GPU], text);
-    cell_some_text(&c[C_FROM], local_time(from, false, when));
+    cell_text(&c[C_FROM], str_n(local_time(from, when), LOCAL_TO_MINUTE));
     cell_some_text(&c[C_TIME], clock_span(MAX(to - from, 0), time));
     if (json_is_number(memory)) {
         AUTO_BUF b = BUF_INIT(64);

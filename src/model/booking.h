@@ -52,5 +52,5 @@ struct booking_now {
     int64_t id, from_ms, until_ms;
     char person[BOOKING_PERSON_MAX];
     char comment[BOOKING_COMMENT_MAX + 1];
-    char until[32]; /* "Tue 17 Nov 14:00": for sentences; empty: not told */
+    char until[32]; /* "2026-11-17 14:00 CET": for sentences; empty: not told */
 };

@@ -108,7 +108,7 @@ static void add_index(const struct device_now *d, struct buf *out)
 
 #define BOOKED_SHOWN 400 /* bytes after which no more are listed */
 
-/* "0,1,4" of those of a model; booked: "dgx1:4 from Fri 20 Nov 10:00" of those with a booking to come. */
+/* "0,1,4" of those of a model; booked: "dgx1:4 from 2026-11-20 10:00 CET" of those with a booking to come. */
 static void indexes(struct say *s, const struct node_now *n, const char *model, struct buf *out, struct buf *booked)
 {
     for (size_t i = 0; i < n->n_devices; i++) {

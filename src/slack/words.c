@@ -82,7 +82,7 @@ const char *say_when(struct say *s, int64_t at_ms)
 {
     char text[MOMENT_TEXT];
 
-    return say_keep(s, str_of(moment_text(at_ms, s->ask.now_ms, s->ask.zone, text)));
+    return say_keep(s, str_of(moment_zoned(at_ms, s->ask.zone, text)));
 }
 
 /* ---- places ---- */

@@ -104,7 +104,7 @@ void lanes_axis(const struct lanes *p, struct sheet *s, int y, int x, int width)
     char when[32];
 
     for (size_t i = 0; i + APART <= shown; i += APART) {
-        local_time(p->from_ms + (int64_t)(skip + i) * p->step_ms, false, when); /* 2026-11-15 10:20:30 */
+        local_time(p->from_ms + (int64_t)(skip + i) * p->step_ms, when); /* 2026-11-15 10:20:30 */
         when[days ? 10 : 16] = 0;
         sheet_put(s, y, x + (int)i, APART - 1, STYLE_PLAIN | STYLE_DIM, when + (days ? 5 : 11));
     }

@@ -386,7 +386,7 @@ static void line_event(struct sheet *s, int y, const struct feed_event *e, const
 {
     char when[32];
 
-    put(s, y, c++, STYLE_PLAIN, local_time(e->at_ms, false, when) + 5);
+    put(s, y, c++, STYLE_PLAIN, local_time(e->at_ms, when) + 5);
     put(s, y, c++, STYLE_PLAIN | STYLE_BOLD, e->node);
     put(s, y, c++, STYLE_PLAIN, state_shown(e->kind));
     put_last(s, y, c, STYLE_PLAIN, e->text);

@@ -338,7 +338,7 @@ static void draw_totals(const struct top *t, struct sheet *s)
     if (t->paused)
         buf_adds(&right, "PAUSED");
     else if (t->all.at_ms)
-        buf_addf(&right, "%s", local_time(t->all.at_ms, false, when) + 11);
+        buf_addf(&right, "%s", local_time(t->all.at_ms, when) + 11);
     if (t->every_ms % 1000)
         buf_addf(&right, "  %lld ms", (long long)t->every_ms);
     else

@@ -1,6 +1,6 @@
 /* format.js: numbers, spans and times for people. The one place that knows how a unit is written. */
 import { metrics } from "./facts.js";
-import { dates, locale } from "./language.js";
+import { locale } from "./language.js";
 import { say } from "./words.en.js";
 
 /** What is not known. */
@@ -97,34 +97,26 @@ export function spanShort(ms) {
     return say.unit(Math.floor(u / UNITS[i]), i);
 }
 
-const clock = dates({ timeStyle: "medium" });
-const whole = dates({ dateStyle: "medium", timeStyle: "medium" });
+const two = (/** @type {number} */ n) => String(n).padStart(2, "0");
+const dayOf = (/** @type {Date} */ d) => `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
+const minuteOf = (/** @type {Date} */ d) => `${two(d.getHours())}:${two(d.getMinutes())}`;
 
-/** The reader's own zone and way of writing; the day only when it is not today. @param {number} ms */
-export function time(ms) {
+/** A moment, as every screen has it: "2026-11-19 07:19", in the reader's zone; of today "07:19". @param {number} ms @param {number} now */
+export function moment(ms, now) {
     const d = new Date(ms);
-    return d.toDateString() === new Date().toDateString() ? clock.format(d) : whole.format(d);
+    const day = dayOf(d);
+    return day === dayOf(new Date(now)) ? minuteOf(d) : day + NBSP + minuteOf(d);
+}
+
+/** The same to the second. @param {number} ms */
+export function time(ms) {
+    return `${moment(ms, Date.now())}:${two(new Date(ms).getSeconds())}`;
 }
 
 /** With its day, for hovers. @param {number} ms */
 export function exactTime(ms) {
-    return whole.format(new Date(ms));
-}
-
-const minute = dates({ timeStyle: "short" });
-const weekday = dates({ weekday: "short" });
-const date = dates({ day: "numeric", month: "short" });
-const dated = dates({ day: "numeric", month: "short", year: "numeric" });
-const DAY_MS = 86400000;
-
-/** To the minute, as short as it is clear, as the reader writes it: "14:00", "Tue 14:00", "24 Nov 14:00", of another year "1 Jan 2027 14:00". @param {number} ms @param {number} now */
-export function moment(ms, now) {
     const d = new Date(ms);
-    const today = new Date(now);
-    const at = minute.format(d);
-    if (d.toDateString() === today.toDateString()) return at;
-    const day = d.getFullYear() !== today.getFullYear() ? dated : Math.abs(ms - now) < 6 * DAY_MS ? weekday : date;
-    return `${day.format(d)}${NBSP}${at}`;
+    return `${dayOf(d)}${NBSP}${minuteOf(d)}:${two(d.getSeconds())}`;
 }
 
 /** In English: "1 GPU", "2 GPUs" @param {number} n @param {string} noun */
