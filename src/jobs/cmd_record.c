@@ -21,12 +21,13 @@
 #include "verdict/advice.h"
 #include "verdict/energy.h"
 
-#define CSV_MAX      (256u << 20)
-#define VERDICT_MS   5000
-#define WAIT_MS      15000
-#define ASK_AGAIN_MS 500
-#define SAMPLES_MS   10000 /* an agent sends every 5 s: of less time the hub may have no sample yet */
-#define HOLE_MS      5000  /* a sample that comes later than this stands for no more */
+#define CSV_MAX       (256u << 20)
+#define VERDICT_MS    5000
+#define WAIT_MS       15000
+#define UNMEASURED_MS 6000
+#define ASK_AGAIN_MS  500
+#define SAMPLES_MS    10000 /* an agent sends every 5 s: of less time the hub may have no sample yet */
+#define HOLE_MS       5000  /* a sample that comes later than this stands for no more */
 
 struct record_conf {
     struct client_conf client;
@@ -312,8 +313,14 @@ static void put_advice(struct buf *out, const json_t *v)
         buf_addf(out, "  %s\n", text_of(v, "rules_why"));
 }
 
-/* Asks for the verdict until the hub has samples of the run, which agents send every few seconds. NULL: err says why.
- */
+/* Agents send samples every few seconds, and the first of a run may not have what rules need: some drivers never do. */
+static bool has_samples(const json_t *v, int64_t spent_ms)
+{
+    return json_is_true(json_object_get(v, "measured")) ||
+           (spent_ms > UNMEASURED_MS && json_number_value(json_object_get(v, "seconds")) > 0);
+}
+
+/* Asks for the verdict until the hub has samples of the run. NULL: err says why. */
 static json_t *wait_for_verdict(const struct client_conf *client, const char *path, bool wait, struct err *err)
 {
     struct progress p;
@@ -324,7 +331,7 @@ static json_t *wait_for_verdict(const struct client_conf *client, const char *pa
         json_t *v = NULL;
         int r = client_ask_object(client, "GET", path, str_of(""), &v, &raw, err);
         int64_t spent_ms = clock_mono_ms() - begin_ms;
-        if (!wait || spent_ms > WAIT_MS || (r == 0 && json_number_value(json_object_get(v, "seconds")) > 0)) {
+        if (!wait || spent_ms > WAIT_MS || (r == 0 && has_samples(v, spent_ms))) {
             progress_end(&p);
             return r < 0 ? NULL : v;
         }
