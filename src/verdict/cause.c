@@ -8,10 +8,16 @@
 
 #define THERMAL     0x60 /* the driver's reasons: by software and by hardware */
 #define POWER_CAP   0x4
-#define WAIT_LEAST  0.15 /* of the time without a kernel: less is not reported */
-#define EMPTY_LEAST 0.35 /* of the multiprocessors' time without work */
+#define MUCH_ACTIVE 0.01  /* from here on the GPU itself shows that it has work */
+#define SOME_ACTIVE 0.001 /* memory that is only held shows up to 0.0004 */
+#define HOST_CORES  0.5   /* of the processes that prepare the work */
+#define WAIT_LEAST  0.15  /* of the time without a kernel: less is not reported */
+#define EMPTY_LEAST 0.35  /* of the multiprocessors' time without work */
 #define FP32_LEAST  0.2
 #define DRAM_LEAST  0.3
+#define DRAM_SOME   0.1  /* enough where all multiprocessors have work */
+#define SM_FULL     0.9  /* they have */
+#define WORK_MOST   1.1  /* no other part does more than this, of what the memory does */
 #define FP32_LOST   0.75 /* tf32 alone does four times as much in the same time, bf16 more */
 #define USUAL_CLOCK 0.7  /* of the highest, at full load */
 #define FELT_LEAST  0.01 /* of a lower clock whose effect is not known */
@@ -20,7 +26,7 @@ const enum value cause_values[CAUSE_COUNT][CAUSE_VALUES] = {
     [CAUSE_SPINNING] = {V_ACTIVE, V_SM, V_COUNT},
     [CAUSE_HOST] = {V_ACTIVE, V_SM, V_CPU, V_TOP, V_RX, V_BACK, V_GAPS},
     [CAUSE_FP32] = {V_ACTIVE, V_FP32, V_TENSOR, V_COUNT},
-    [CAUSE_MEMORY] = {V_ACTIVE, V_DRAM, V_TENSOR, V_COUNT},
+    [CAUSE_MEMORY] = {V_ACTIVE, V_SM, V_DRAM, V_TENSOR, V_COUNT},
     [CAUSE_POWER] = {V_ACTIVE, V_CLOCK, V_COUNT},
     [CAUSE_HEAT] = {V_ACTIVE, V_CLOCK, V_COUNT},
 };
@@ -32,11 +38,17 @@ static double spinning(const struct look *k)
     return k->v[V_ACTIVE] >= SPIN_ACTIVE / 1e4 && k->v[V_SM] < SPIN_SM / 1e4 ? 1 : 0;
 }
 
+/* A process that computes for long before it sends a little work has a GPU that waits; one that sleeps does not. */
+bool cause_asked(const struct look *k)
+{
+    return k->v[V_ACTIVE] >= MUCH_ACTIVE || (k->v[V_ACTIVE] >= SOME_ACTIVE && k->v[V_CPU] >= HOST_CORES);
+}
+
 /* Time without a kernel, and multiprocessors without work beside a kernel. */
 static double host(const struct look *k)
 {
     double wait = 1 - k->v[V_ACTIVE], empty = 1 - k->v[V_SM];
-    return k->v[V_ACTIVE] >= STILL_ACTIVE && (wait >= WAIT_LEAST || empty >= EMPTY_LEAST) ? empty : 0;
+    return cause_asked(k) && (wait >= WAIT_LEAST || empty >= EMPTY_LEAST) ? empty : 0;
 }
 
 static double fp32(const struct look *k)
@@ -44,11 +56,15 @@ static double fp32(const struct look *k)
     return k->v[V_FP32] > FP32_LEAST && k->v[V_TENSOR] < BOUND_TENSOR / 1e4 ? k->v[V_FP32] : 0;
 }
 
-/* Bandwidth, or the time that single accesses take: then integer pipes, which compute the addresses, may do more. */
+/*
+ * Bandwidth, or the time that single accesses take: then integer pipes, which compute the addresses, may do more. Of
+ * scattered accesses the bandwidth is low, too: all multiprocessors have work, and no part does more than the memory.
+ */
 static double memory(const struct look *k)
 {
     bool most = k->v[V_DRAM] > DRAM_LEAST && !(k->v[V_DRAM] < k->v[V_WORK] / 2);
-    return most && k->v[V_TENSOR] < BOUND_TENSOR / 1e4 ? k->v[V_DRAM] : 0;
+    bool full = k->v[V_SM] >= SM_FULL && k->v[V_DRAM] > DRAM_SOME && k->v[V_WORK] <= k->v[V_DRAM] * WORK_MOST;
+    return (most || full) && k->v[V_TENSOR] < BOUND_TENSOR / 1e4 ? k->v[V_DRAM] : 0;
 }
 
 static double slower(double clock)

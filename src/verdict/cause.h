@@ -6,8 +6,6 @@
 
 #include "verdict/advice.h"
 
-#define STILL_ACTIVE 0.01 /* below this nothing at all is asked of it */
-
 #define COPIES_BACK 0.075 /* V_BACK of copies is below this; of launches it is 0.09 to 0.14 */
 
 /* The values of a reading, or their means; NAN: not known, which no comparison is true of. */
@@ -35,6 +33,8 @@ struct look {
 /* A cause, as an index into the table. HOST is refined by cause_rule over a longer time. */
 enum cause { CAUSE_SPINNING, CAUSE_HOST, CAUSE_FP32, CAUSE_MEMORY, CAUSE_POWER, CAUSE_HEAT, CAUSE_COUNT };
 
+/* False where its readings say that nothing at all is requested of the GPU. */
+bool cause_asked(const struct look *k);
 /* The largest; CAUSE_COUNT: nothing takes enough of its time. */
 enum cause cause_of(const struct look *k);
 /* The rule that reports it, from the means of the time in which it was so. */

@@ -210,8 +210,8 @@ void tracker_add(struct tracker *w, const struct sample *s)
     w->active_sum += k.v[V_ACTIVE] * (double)ms;
     w->work_sum += share(s, M_work) * (double)ms;
     w->work_ms += works ? ms : 0;
-    w->idle_ms = k.v[V_ACTIVE] >= STILL_ACTIVE ? 0 : w->idle_ms + ms;
-    w->still_ms = k.v[V_ACTIVE] >= STILL_ACTIVE ? 0 : w->still_ms + ms;
+    w->idle_ms = cause_asked(&k) ? 0 : w->idle_ms + ms;
+    w->still_ms = cause_asked(&k) ? 0 : w->still_ms + ms;
 }
 
 /* ---- advice ---- */
@@ -268,7 +268,7 @@ static bool host_is_idle(const struct tracker *w)
     const struct stretch *t = FIND(w->v, w->n, x, x->cause == CAUSE_HOST);
     double mean[V_COUNT];
     if (!t)
-        return true;
+        return w->active_sum < LITTLE_ACTIVE * (double)w->all_ms;
     means_of(t, mean);
     return mean[V_ACTIVE] < (isnan(mean[V_TOP]) ? FREE_ACTIVE : LITTLE_ACTIVE) && !(mean[V_TOP] >= IDLE_CORES) &&
            !(mean[V_BACK] < COPIES_BACK);

@@ -1,4 +1,4 @@
-"""Jobs that the rules were not tuned for, each with the verdict that an expert would give. tests/device/verdicts.py records them.
+"""Jobs, each with the verdict that an expert would give. tests/device/verdicts.py records them.
 
 A job is a function that prepares its work and returns a step. Jobs of several processes fork before they touch the GPU. One job runs at a time, each in a process of its own.
 """
@@ -241,6 +241,35 @@ def boxes_on_the_cpu():
     return step
 
 
+@job("starved", "ResNet-50; eight workers, 6 ms of Python an item")
+def workers_resnet50():
+    return loads_by_workers("resnet50", 64, 8, busy_s=0.006)
+
+
+@job("starved", "audio; numpy computes the spectrograms in the same process")
+def spectrograms():
+    net = nn.Sequential(nn.Conv1d(257, 512, 5, padding=2), nn.ReLU(), nn.Conv1d(512, 512, 5, padding=2), nn.ReLU(),
+                        nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(512, 50)).cuda()
+    train, y, wave = trainer(net), labels(64, 50), np.random.randn(64, 400, 512).astype(np.float32)
+
+    def step():
+        x = np.log1p(np.abs(np.fft.rfft(wave, axis=2))).astype(np.float32).transpose(0, 2, 1)
+        train(torch.from_numpy(np.ascontiguousarray(x)).cuda(), y).item()
+    return step
+
+
+@job("starved", "a graph network; numpy samples the neighbours")
+def neighbours():
+    table = torch.randn(1 << 20, 128, device="cuda")
+    train, y = trainer(nn.Sequential(nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 40)).cuda()), labels(8192, 40)
+
+    def step():
+        at = np.unique(np.random.randint(0, 1 << 20, 200000))[:163840]
+        x = table[torch.from_numpy(at).cuda()]
+        train(x[:163840].view(-1, 20, 128).mean(1)[:8192], y[:min(8192, len(at) // 20)]).item()
+    return step
+
+
 # ---- several processes ----
 
 @job("starved", "two ranks on one GPU; one is slowed down by Python")
@@ -412,6 +441,31 @@ def decode_eager():
     return step
 
 
+@job("starved", "decoding with a CUDA graph; Python chooses the next token")
+def decode_sampled():
+    model, x = Decoder(2048, 16, 4, 512).requires_grad_(False), torch.randn(4, 1, 2048, device="cuda", dtype=torch.bfloat16)
+    with torch.no_grad():
+        for _ in range(3):
+            model(x)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            out = model(x)
+
+    def step():
+        graph.replay()
+        out.float().cpu()
+        busy(0.004)
+    return step
+
+
+@job("starved", "a language model with three requests a second and a large cache")
+def serve_some():
+    model, x = transformer(4096, 32, 8).bfloat16().eval(), torch.randint(0, 32000, (1, 8192), device="cuda")
+    cache = torch.empty(60 << 30, dtype=torch.uint8, device="cuda")
+    return requests(0.33, lambda: model(x)[:, -1] + cache[0])
+
+
 # ---- kernels that are small, and kernels that only move memory ----
 
 @job("small-kernels", "an LSTM of 512, batches of 32")
@@ -479,6 +533,34 @@ def stencil_small():
     return step
 
 
+@job("small-kernels", "a GPT trains on one short text a step")
+def gpt_short():
+    body = transformer(768, 12, 12)
+    opt, x = torch.optim.AdamW(body.parameters(), foreach=True), torch.randint(0, 32000, (1, 128), device="cuda")
+
+    def step():
+        with torch.autocast("cuda", torch.bfloat16):
+            loss = F.cross_entropy(body(x).flatten(0, 1), x.flatten())
+        loss.backward()
+        opt.step()
+        opt.zero_grad(set_to_none=True)
+    return step
+
+
+@job("small-kernels", "a small convolution network for images of 28 x 28, batches of 64")
+def digits():
+    net = nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+                        nn.Linear(9216, 128), nn.ReLU(), nn.Linear(128, 10)).cuda()
+    train, x, y = trainer(net), torch.randn(64, 1, 28, 28, device="cuda"), labels(64, 10)
+    return lambda: train(x, y)
+
+
+@job("small-kernels", "small systems of equations, one after the other")
+def solves():
+    a, b = torch.randn(256, 256, device="cuda") + 20 * torch.eye(256, device="cuda"), torch.randn(256, 16, device="cuda")
+    return lambda: [torch.linalg.solve_ex(a, b) for _ in range(20)]
+
+
 @job("memory", "a stencil in a box of 768 x 768 x 768")
 def stencil():
     u, v = torch.rand(768, 768, 768, device="cuda"), torch.empty(768, 768, 768, device="cuda")
@@ -512,6 +594,24 @@ def embeddings():
     return lambda: F.embedding_bag(at, table, mode="sum")
 
 
+@job("memory", "operations element by element on a large tensor")
+def elements():
+    x = torch.randn(1 << 29, device="cuda", dtype=torch.float16)
+    return lambda: x.mul(1.01).add_(0.1).relu_()
+
+
+@job("memory", "the transposition of a large matrix")
+def transposition():
+    x = torch.randn(30000, 30000, device="cuda")
+    return lambda: x.t().contiguous()
+
+
+@job("memory", "layer norm of large tensors")
+def norms():
+    x = torch.randn(1 << 17, 4096, device="cuda", dtype=torch.bfloat16)
+    return lambda: F.layer_norm(x, (4096,))
+
+
 # ---- fp32 ----
 
 @job("fp32", "ViT-B/16 in fp32", counted=True)
@@ -525,6 +625,12 @@ def resnet_fp32():
     torch.backends.cudnn.allow_tf32 = False
     train, x, y = trainer(vision("resnet50"), False), torch.randn(128, 3, 224, 224, device="cuda"), labels(128)
     return lambda: train(x, y)
+
+
+@job("fp32", "distances between points in fp32")
+def distances():
+    a, b = torch.randn(32768, 1024, device="cuda"), torch.randn(32768, 1024, device="cuda")
+    return lambda: torch.cdist(a, b)
 
 
 # ---- well ----
@@ -593,3 +699,25 @@ def gemm_int8():
     a = torch.randint(-99, 99, (8192, 8192), device="cuda", dtype=torch.int8)
     b = a.t().contiguous().t()
     return lambda: torch._int_mm(a, b)
+
+
+@job("", "a ConvNeXt trains in bf16")
+def convnext():
+    train, x, y = trainer(vision("convnext_base").to(memory_format=torch.channels_last)), images(128), labels(128)
+    return lambda: train(x, y)
+
+
+@job("", "a language model reads long prompts")
+def prefill():
+    model, x = transformer(4096, 32, 8).bfloat16().eval(), torch.randint(0, 32000, (2, 8192), device="cuda")
+
+    @torch.no_grad()
+    def step():
+        model(x)
+    return step
+
+
+@job("", "fp64 matrices of 8,192")
+def gemm_fp64():
+    a = torch.randn(8192, 8192, device="cuda", dtype=torch.float64)
+    return lambda: a @ a
