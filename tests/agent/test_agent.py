@@ -410,7 +410,7 @@ class Settings(AgentCase):
 
     def test_help_and_version(self):
         self.assertIn("--token-file", self.run_ok(lib.AGENT, "--help"))
-        self.assertRegex(self.run_ok(lib.AGENT, "--version"), r"^muster-agent \d+\.\d+\.\d+\n$")
+        self.assertRegex(self.run_ok(lib.AGENT, "--version"), r"^muster-agent \d+\.\d+\.\d+(\+[0-9a-f]+(-dirty)?)?, wire format \d+\n$")
 
     def test_the_service_manager_is_told(self):
         path = self.path("notify")

@@ -46,7 +46,11 @@ static uint64_t put_facts(struct store *s, const char *node, const char *driver,
 static void put_node(struct store *s, const char *key, const char *name, uint64_t facts, int64_t last_ms,
                      bool maintenance)
 {
-    struct store_node n = {.first_ms = T0, .last_ms = last_ms, .facts = facts, .maintenance = maintenance};
+    struct store_node n = {.first_ms = T0,
+                           .last_ms = last_ms,
+                           .facts = facts,
+                           .maintenance = maintenance,
+                           .named = true};
 
     snprintf(n.key, sizeof(n.key), "%s", key);
     snprintf(n.name, sizeof(n.name), "%s", name);

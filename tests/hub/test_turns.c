@@ -350,7 +350,8 @@ static uint64_t turns_to_draw(const char *path, const char *answer)
     AUTO_BUF got = BUF_INIT(64 << 20);
     uint64_t before = easel_turns(hub->easel);
     struct client c;
-    buf_addf(&ask, "GET %s HTTP/1.0\r\nHost: localhost\r\n\r\n", path); /* without chunks */
+    buf_addf(&ask, "GET %s HTTP/1.0\r\nHost: localhost\r\nAccept: application/openmetrics-text\r\n\r\n",
+             path); /* without chunks */
     client_open(&c, buf_str(&ask), ask.len);
     client_pump(&c);
     read_until(&c, &got, answer);
@@ -364,7 +365,7 @@ static void what_looks_at_all_nodes_takes_turns(void **unused)
         const char *path, *answer;
         unsigned walks; /* over all nodes; /metrics: one for each family */
     } cases[] = {{"/api/v1/state?filter=host:nobody", "\"nodes\":[]", 2},
-                 {"/metrics?filter=host:nobody", "muster_", M_COUNT + 10},
+                 {"/metrics?filter=host:nobody", "# EOF", M_COUNT + 10},
                  {"/api/v1/summary", "none of 4800 free", 2},
                  {"/api/v1/summary?filter=node7+or+node8",
                   "16 of 4800 match 'node7 or node8' (node7: node, node8: node): 8 on node7, 8 on node8", 2}};

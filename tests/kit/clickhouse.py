@@ -23,6 +23,7 @@ class Server:
         self.password_file = self.dir + ".password"
         with open(self.password_file, "w", encoding="ascii") as f:
             f.write(PASSWORD + "\n")
+        os.chmod(self.password_file, 0o600)
         with open(self.dir + "/config.xml", "w", encoding="utf-8") as f:
             f.write(f"""<?xml version="1.0"?><yandex><logger><level>warning</level><log>{self.dir}/log</log><errorlog>{self.dir}/err</errorlog></logger><display_name>{self.dir}</display_name>
 <listen_host>127.0.0.1</listen_host><http_port>{self.port}</http_port><tcp_port>{tcp}</tcp_port><interserver_http_port>{between}</interserver_http_port>

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "nodes/feature.h"
 #include "nodes/share.h"
+#include "nodes/since.h"
 #include "now/live.h"
 #include "whole_hub.h"
 
@@ -193,10 +194,11 @@ static void what_was_taken_is_what_is_told(void **unused)
     assert_int_equal(share_check_start(&r, &err), 0);
     assert_int_equal(share_next(&r, &t, &err), 1);
     assert_true(str_eq(t.key, s.key));
-    assert_int_equal(t.n, 2);
+    assert_int_equal(t.n, 3);
     assert_int_equal(t.v[1].facts, s.facts_id);
     assert_int_equal(t.v[1].shift_ms, -250);
     assert_true(str_eq_str(t.v[1].whole, buf_str(&s.batch)));
+    assert_true(since_is(t.v[2].whole));
     assert_int_equal(share_next(&r, &t, &err), 0);
     buf_fini(&again);
     nodes_take_shared(h, false, &again);

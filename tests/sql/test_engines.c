@@ -139,7 +139,7 @@ static void put_records(struct records *r)
             if (k == STORE_NODE)
                 rec.node.facts = prng_next(&g); /* 64 bits without a sign */
             int code = records_put(r, k, &rec);
-            if (code < 0)
+            if (code < 0 && !(k == STORE_BOOKING && code == -ESTALE)) /* made from another version */
                 fail_msg("%s %d: %s", main_records[k]->table, i, strerror(-code));
         }
 }
