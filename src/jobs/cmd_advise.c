@@ -47,10 +47,19 @@ static double number_at(const json_t *o, const char *key)
     return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
+/* "31.2 GPU-hours", "7 GPU-minutes" */
+static void put_gpu_time(struct buf *out, double hours)
+{
+    if (hours >= 1)
+        buf_addf(out, "%.1f GPU-hours", hours);
+    else
+        buf_addf(out, "%.0f GPU-minutes", hours * 60);
+}
+
 /* "31.2 GPU-hours, 78.00 EUR" */
 static void put_hours(struct buf *out, const json_t *o, const char *currency)
 {
-    buf_addf(out, "%.1f GPU-hours", number_at(o, "gpu_hours"));
+    put_gpu_time(out, number_at(o, "gpu_hours"));
     if (!isnan(number_at(o, "cost")))
         buf_addf(out, ", %.2f%s%s", number_at(o, "cost"), currency[0] ? " " : "", currency);
 }
@@ -71,20 +80,23 @@ static void put_why(struct buf *out, const json_t *o)
     buf_addc(out, '\n');
 }
 
-/* "14 runs in the last 7 d, 412.0 GPU-hours, 131.4 of them effective" and what of it was looked at. */
+/* "14 runs in the last 7 d, 412.0 GPU-hours, 131.4 of them effective" and what of it was looked at; minutes below an
+ * hour. */
 static void put_head(struct buf *out, const json_t *v, const char *span)
 {
     long long runs = (long long)int_of(v, "runs"), looked = (long long)int_of(v, "looked");
     long long sampled = (long long)int_of(v, "sampled");
-    double share = number_at(v, "share");
-    buf_addf(out, "%lld run%s in the last %s, %.1f GPU-hours", runs, runs == 1 ? "" : "s", span,
-             number_at(v, "gpu_hours"));
+    double share = number_at(v, "share"), hours = number_at(v, "gpu_hours");
+    int scale = hours < 1 ? 60 : 1, digits = hours < 1 ? 0 : 1;
+    const char *unit = hours < 1 ? "GPU-minutes" : "GPU-hours";
+    buf_addf(out, "%lld run%s in the last %s, %.*f %s", runs, runs == 1 ? "" : "s", span, digits, hours * scale, unit);
     if (!isnan(share))
-        buf_addf(out, ": %.0f %% of the %.1f held", share * 100, number_at(v, "usage_hours"));
+        buf_addf(out, ": %.0f %% of the %.*f held", share * 100, digits, number_at(v, "usage_hours") * scale);
     if (looked < runs)
-        buf_addf(out, "; looked at: the largest %lld, %.1f GPU-hours", looked, number_at(v, "looked_hours"));
+        buf_addf(out, "; looked at: the largest %lld, %.*f %s", looked, digits, number_at(v, "looked_hours") * scale,
+                 unit);
     if (!isnan(number_at(v, "effective_hours")))
-        buf_addf(out, ", %.1f of them effective", number_at(v, "effective_hours"));
+        buf_addf(out, ", %.*f of them effective", digits, number_at(v, "effective_hours") * scale);
     if (sampled > 0)
         buf_addf(out, "; %lld run%s GPUs, which stand for all", sampled,
                  sampled == 1 ? " was read by some of its" : "s were read by some of their");

@@ -100,8 +100,9 @@ class LongRun(lib.Case):
         for n in nodes:
             self.post(n, *frames[n.key], n.batch(at_ms=began[n.key]))
         lib.wait_until("labels are looked for", lambda: self.looked() >= before + len(nodes))
-        for n in nodes:
-            self.post(n, *frames[n.key], *(n.batch(at_ms=began[n.key] + 5000 * i, more={31: 200, 33: 0, 34: 0, 36: 9900}) for i in range(1, 24)))
+        for n in nodes:  # up to now: a GPU without data has no advice
+            last = n.now()
+            self.post(n, *frames[n.key], *(n.batch(at_ms=last - 5000 * (23 - i), more={31: 200, 33: 0, 34: 0, 36: 9900}) for i in range(1, 24)))
 
     def told(self):
         return sorted(r["place"] for r in self.ask("/api/v1/alerts?all")["rows"] if r["rule"] == "run-spinning")

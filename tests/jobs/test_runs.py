@@ -127,7 +127,7 @@ class Runs(lib.Case):
         with self.subTest("its processes, and in a terminal its charts"):
             said = [" ".join(line.split()) for line in out.splitlines()]
             at = said.index("PROGRAM GPU FROM TIME MEMORY")
-            self.assertRegex(said[at + 1], r"^python dgx1:0 20\d\d/\d\d/\d\d \d\d:\d\d:\d\d (10 m|9 m \d+ s)")
+            self.assertRegex(said[at + 1], r"^python dgx1:0 20\d\d-\d\d-\d\d \d\d:\d\d (10 m|9 m \d+ s)")
             self.assertEqual(said[at + 2], "")  # lee's is none of it
             self.assertNotIn("┤", out)
             tty = terminal.Terminal(self, 100, 80)

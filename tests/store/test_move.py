@@ -27,6 +27,7 @@ class Move(pgcase.PgCase):
         self.secret = self.path("secret")
         with open(self.secret, "w", encoding="ascii") as f:
             f.write(pgcase.PASSWORD + "\n")
+        os.chmod(self.secret, 0o600)
 
     def store(self, *args):
         return self.run_any(lib.MUSTER, "store", *args, "--password-file", self.secret)
