@@ -181,14 +181,14 @@ static void show_newest(const struct showing *x, const struct share_frame *t)
 
 /* Another hub may have been restarted, and this one not. */
 static void show_since(struct hub *h, const char *key, const struct hub_share *t, const struct share_frame *f,
-                       int64_t now_ms)
+                       bool better, int64_t now_ms)
 {
     struct node_now *n = live_find(h->live, key);
 
-    if (!n || strcmp(n->key, key) != 0 || since_show(h->live, n, f->whole) != 1 || !h->tells)
+    if (!n || strcmp(n->key, key) != 0 || since_show(h->live, n, f->whole, better) != 1 || !h->tells)
         return;
     AUTO_BUF since = BUF_INIT(SINCE_BYTES);
-    if (since_put(&since, n, false) < 0)
+    if (since_put(&since, n, 0) < 0)
         return;
     struct hub_share back = {t->key, t->address, 1, {{.whole = buf_str(&since)}}};
     put_share(h, &h->shared, &back, now_ms);
@@ -196,27 +196,50 @@ static void show_since(struct hub *h, const char *key, const struct hub_share *t
         put_share(h, &h->shared_all, &back, now_ms);
 }
 
+/* All hubs go by the moment at which the hub that took it heard the node; a hub of an older version does not send it.
+ * Returns enum since_how. */
+static unsigned find_heard(const struct hub_share *t, int64_t *heard_ms, int64_t now_ms)
+{
+    size_t i = FIRST(t->n, k, since_is(t->v[k].whole));
+    unsigned how = i < t->n ? since_how(t->v[i].whole, heard_ms) : 0;
+
+    *heard_ms = how && *heard_ms > 0 && *heard_ms < now_ms + LATE_MS ? *heard_ms : now_ms;
+    return how;
+}
+
+/* What another hub sends again of a node is news here: this one was not there when the node sent it. */
+static bool is_better(struct hub *h, const char *key, int64_t heard_ms)
+{
+    const struct node_now *n = live_find(h->live, key);
+
+    return !n || strcmp(n->key, key) != 0 || n->awaited || n->at_ms < heard_ms;
+}
+
 static void show(struct hub *h, const struct hub_share *t, int64_t now_ms)
 {
-    struct showing x = {.h = h, .now_ms = now_ms, .share = t};
+    struct showing x = {.h = h, .share = t};
+    unsigned how = find_heard(t, &x.now_ms, now_ms);
     char key[NODE_KEY_MAX], address[64];
     struct frame f;
     struct hello hello;
 
     snprintf(key, sizeof(key), "%.*s", (int)t->key.len, t->key.p);
     snprintf(address, sizeof(address), "%.*s", (int)t->address.len, t->address.p);
+    bool again = how & SINCE_AGAIN, better = again && is_better(h, key, x.now_ms);
     for (size_t i = 0; i < t->n; i++) {
         if (newest_is(t->v[i].whole) && x.n)
             show_newest(&x, &t->v[i]);
         if (since_is(t->v[i].whole))
-            show_since(h, key, t, &t->v[i], now_ms);
+            show_since(h, key, t, &t->v[i], better, now_ms);
+        if (again && !better)
+            continue;
         if (newest_is(t->v[i].whole) || since_is(t->v[i].whole) || wire_one(t->v[i].whole, &f, NULL) < 0)
             continue;
         if (f.type == FRAME_HELLO && !x.n && wire_hello(&f, &hello, NULL) == 0) {
-            x.peer = ingest_node(h, key, hello.name, now_ms, &x.n);
+            x.peer = ingest_node(h, key, hello.name, x.now_ms, &x.n);
             if (!x.peer)
                 return;
-            live_hello(h->live, x.n, &hello, address, now_ms);
+            live_hello(h->live, x.n, &hello, address, x.now_ms);
             x.peer->heard = true;
         } else if (f.type == FRAME_BATCH && x.n) {
             show_batch(&x, &t->v[i], &f);
@@ -241,6 +264,7 @@ enum reply_how post_shared(struct api *a, struct request *rq, struct reply *rp)
     }
     peers_quiet(h->peers, false);
     h->shows = false;
+    live_tick(h->live, rq->now_ms); /* what was sent again is of before, and judged as of then */
     if (got < 0)
         return reply_problem(rp, 400, "%s", err.msg);
     struct json j = reply_object(rp, 256);
@@ -318,7 +342,7 @@ void nodes_tell(struct hub *h, const struct taken *p, int64_t now_ms)
         t.v[t.n++] =
             (struct share_frame){p->batches[i].facts, p->batches[i].procs, p->batches[i].shift_ms, p->batches[i].bytes};
     AUTO_BUF since = BUF_INIT(SINCE_BYTES);
-    if (p->n && since_put(&since, p->n, true) == 0)
+    if (p->n && since_put(&since, p->n, SINCE_TAKES) == 0)
         t.v[t.n++] = (struct share_frame){.whole = buf_str(&since)};
     if (h->tells_all)
         put_share(h, &h->shared_all, &t, now_ms);

@@ -5,19 +5,20 @@
 
 #include "base/rand.h"
 
-#define MARK 'S' /* no type of a frame */
+#define MARK 'T' /* no type of a frame; 'S' was one without the time heard */
 
 static uint32_t gpu_of(const struct device_now *d)
 {
     return (uint32_t)fnv64(d->fact.uuid, strlen(d->fact.uuid));
 }
 
-int since_put(struct buf *out, const struct node_now *n, bool takes)
+int since_put(struct buf *out, const struct node_now *n, unsigned how)
 {
     size_t before = out->len;
 
     buf_u8(out, MARK);
-    buf_u8(out, takes);
+    buf_u8(out, (uint8_t)how);
+    buf_zigzag(out, n->at_ms);
     buf_u8(out, (uint8_t)n->state);
     buf_zigzag(out, n->since_ms);
     buf_varint(out, n->n_devices);
@@ -40,6 +41,16 @@ bool since_is(struct str bytes)
     return bytes.len > 0 && bytes.p[0] == MARK;
 }
 
+unsigned since_how(struct str bytes, int64_t *ret_heard_ms)
+{
+    struct rd r = rd_of(bytes.p, bytes.len);
+
+    rd_u8(&r);
+    unsigned how = rd_u8(&r);
+    *ret_heard_ms = rd_zigzag(&r);
+    return r.bad ? 0 : how;
+}
+
 static size_t find_gpu(const struct node_now *n, size_t first, uint32_t gpu)
 {
     for (size_t i = 0; i < n->n_devices; i++) {
@@ -50,13 +61,14 @@ static size_t find_gpu(const struct node_now *n, size_t first, uint32_t gpu)
     return n->n_devices;
 }
 
-int since_show(struct live *l, struct node_now *n, struct str bytes)
+int since_show(struct live *l, struct node_now *n, struct str bytes, bool better)
 {
     struct rd r = rd_of(bytes.p, bytes.len);
     bool earlier = false;
 
     rd_u8(&r);
-    bool takes = rd_u8(&r);
+    better |= (rd_u8(&r) & SINCE_TAKES) != 0;
+    rd_zigzag(&r);
     uint8_t state = rd_u8(&r);
     int64_t since_ms = rd_zigzag(&r);
     uint64_t devices = rd_varint(&r);
@@ -68,7 +80,7 @@ int since_show(struct live *l, struct node_now *n, struct str bytes)
         struct live_since s = {.state = rd_u8(&r)};
         s.since_ms = rd_zigzag(&r);
         s.idle_ms = rd_zigzag(&r);
-        s.idle = takes;
+        s.idle = better;
         size_t at = r.bad ? n->n_devices : find_gpu(n, (size_t)i, gpu);
         if (r.bad)
             return -EBADMSG;

@@ -1,7 +1,7 @@
 /*
  * tell.c: tells the other hubs of the same store what this one took (share.h): everything twice a second
  * where somebody looks at them, as they say in their answers, and what changed once a second where nobody does. A hub
- * that does not answer misses what would be too much to keep for it: the next batch of each node shows it again.
+ * that is new, or missed something, is first sent what is known of each node (again.h).
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/order.h"
 #include "net/http.h"
+#include "nodes/again.h"
 #include "nodes/feature.h"
 #include "nodes/share.h"
 
@@ -35,6 +36,7 @@ struct listener { /* another hub */
     char why[100];     /* the reason of that failure */
     bool unwatched;    /* nobody looks at it, as it says */
     bool takes_all;    /* what is kept for it since the last round is everything */
+    bool knows;        /* it missed nothing since it was sent what is known of each node */
 };
 
 struct telling {
@@ -110,6 +112,7 @@ static void on_told(void *arg, const struct http_result *r)
         log_info("cluster", "forwarding samples to hub %s works again", l->hub.url);
         l->failure = 0;
     }
+    l->knows &= !failed;
     l->unwatched = !failed && str_find(r->body, "\"watched\":false") >= 0;
     l->failed_ms = !failed ? 0 : l->failed_ms ? l->failed_ms : clock_mono_ms();
     l->again_ms = failed ? clock_mono_ms() + AGAIN_MS : 0;
@@ -117,28 +120,36 @@ static void on_told(void *arg, const struct http_result *r)
 
 static void listener_add(struct listener *l, struct str message)
 {
-    if (l->waiting.len + message.len > KEEP_BYTES)
+    if (l->waiting.len + message.len > KEEP_BYTES) {
         buf_reset(&l->waiting);
+        l->knows = false;
+    }
     if (l->waiting.max == 0)
         l->waiting = BUF_INIT(SHARE_MAX);
     buf_addstr(&l->waiting, l->waiting.len ? str_drop(message, SHARE_START) : message);
 }
 
-static void listener_send(struct listener *l, const char *token)
+static void listener_send(struct hub *h, struct listener *l, const char *token)
 {
     if (http_busy(l->call) || clock_mono_ms() < l->again_ms)
         return;
     if (l->unwatched && clock_mono_ms() - l->sent_ms < SELDOM_MS)
         return;
-    if (!l->waiting.len && clock_mono_ms() - l->sent_ms >= AGAIN_MS) { /* is it there? */
+    if (!l->waiting.len && (!l->knows || clock_mono_ms() - l->sent_ms >= AGAIN_MS)) { /* is it there? */
         l->waiting = BUF_INIT(SHARE_MAX);
         share_start(&l->waiting);
     }
     if (!l->waiting.len)
         return;
     l->sent_ms = clock_mono_ms();
-    if (http_post(l->call, token, &l->waiting, TIMEOUT_MS, NULL) < 0)
+    if (!l->knows) {
+        nodes_put_again(h, &l->waiting);
+        l->knows = true;
+    }
+    if (http_post(l->call, token, &l->waiting, TIMEOUT_MS, NULL) < 0) {
         l->again_ms = clock_mono_ms() + AGAIN_MS;
+        l->knows = false;
+    }
     buf_fini(&l->waiting);
     l->waiting = (struct buf){0};
 }
@@ -209,7 +220,7 @@ static void on_timer(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
         const struct buf *message = l->takes_all ? &all : &changes;
         if (message->len)
             listener_add(l, buf_str(message));
-        listener_send(l, t->token);
+        listener_send(t->h, l, t->token);
         l->takes_all = !l->unwatched;
         t->h->tells_all |= l->takes_all;
     }

@@ -309,8 +309,8 @@ static void heard(struct live *l, struct live_node *n, int64_t now_ms)
 {
     if (now_ms <= 0)
         return;
-    if (n->told_down) {
-        int64_t silent = now_ms - (n->now.at_ms ? n->now.at_ms : n->first_ms);
+    int64_t silent = now_ms - (n->now.at_ms ? n->now.at_ms : n->first_ms);
+    if (n->told_down && l->tick_ms - now_ms < judge_down_ms(&l->rule, &n->now)) { /* else another hub sends it again */
         n->told_down = false;
         if (!n->now.retired)
             tell(l, n, EVENT_BACK, now_ms, silent / 1000, "back after ", MAX(silent, 1));

@@ -93,6 +93,8 @@ void live_procs(struct live *l, struct node_now *n, uint64_t id, const struct pr
 /* These blobs are the ones in force (0: the batch needs none). For a batch that is older than n->sample_at_ms do not
  * change them: live_batch passes over values taken under other facts. */
 bool live_knows(const struct node_now *n, uint64_t facts, uint64_t procs);
+uint64_t live_facts_id(const struct node_now *n);                 /* in force */
+const char *live_why_told(const struct node_now *n);              /* the agent's words for its collector's state */
 const struct proc_list *live_proc_list(const struct node_now *n); /* in force */
 /* Devices that slots of batches name, by the facts in force; those behind them are lost ones. */
 size_t live_slots(const struct node_now *n);
@@ -107,7 +109,7 @@ void live_recall(struct live *l, struct node_now *n, const struct batch *b, int6
 void live_resume(struct live *l, int64_t alive_ms, int64_t now_ms);
 /*
  * Since when the node (device NULL) or a device of it is in this state, as another hub knows it: the earlier time
- * counts. True: it is known to be earlier here. Nothing changes where the state is another one.
+ * counts. True: it is known to be earlier here. Only idle_ms counts where the state is another one.
  */
 struct live_since {
     unsigned state;

@@ -115,6 +115,16 @@ bool live_knows(const struct node_now *now, uint64_t facts, uint64_t procs)
     return (facts == 0 || n->facts == facts) && (procs == 0 || n->procs_id == procs);
 }
 
+uint64_t live_facts_id(const struct node_now *now)
+{
+    return ((const struct live_node *)now)->facts;
+}
+
+const char *live_why_told(const struct node_now *now)
+{
+    return ((const struct live_node *)now)->why_told;
+}
+
 const struct proc_list *live_proc_list(const struct node_now *now)
 {
     const struct live_node *n = (const struct live_node *)now;
@@ -439,14 +449,14 @@ bool node_take_since(struct live_node *n, struct device_now *d, const struct liv
     int64_t *since_ms = d ? &d->since_ms : &n->now.since_ms;
     unsigned state = d ? (unsigned)d->state : (unsigned)n->now.state;
 
-    if (state != s->state || !s->since_ms)
-        return false;
     if (d && s->idle && d->idle_since_ms != s->idle_ms) {
         d->idle_since_ms = s->idle_ms;
         int64_t *work_ms = &n->devs[d - n->now.devices].work_ms;
         *work_ms = *work_ms && s->idle_ms ? s->idle_ms : *work_ms;
         *ret_differs = true;
     }
+    if (state != s->state || !s->since_ms)
+        return false;
     if (*since_ms <= s->since_ms)
         return *since_ms < s->since_ms;
     *since_ms = s->since_ms;

@@ -11,18 +11,20 @@ ADVERTISE = ("--advertise", "http://127.0.0.1")
 
 
 class Facts(Cluster):
-    def post(self, h, node, *frames):
-        status, _, body = lib.ask(h.url + "/api/v1/batches", method="POST", body=node.stream(*frames),
+    maxDiff = None
+
+    def post(self, h, node, *frames, **hello):
+        status, _, body = lib.ask(h.url + "/api/v1/batches", method="POST", body=node.stream(*frames, **hello),
                                   headers={"Authorization": "Bearer " + node.token, "Content-Type": "application/octet-stream"})
         self.assertEqual(status, 200, body)
 
-    def nodes_at(self, h, names):
+    def nodes_at(self, h, names, **batch):
         """New nodes, whose batches this hub takes."""
         out = []
         for name in names:
             node = sender.Node(name)
             node.token = self.token("agent")
-            self.post(h, node, node.facts(), node.procs(), node.batch())
+            self.post(h, node, node.facts(), node.procs(), node.batch(**batch))
             out.append(node)
         return out
 
@@ -110,6 +112,39 @@ class Facts(Cluster):
         for h in self.hubs:
             self.assertSoon(lambda: sum(self.past(h, n) for n in nodes), 24)
         self.assertEqual(same_answers.differences([h.url for h in self.hubs], began, now_ms(), self.token("admin")), {})
+
+    def silent_nodes(self, *flags):
+        """Nodes that send nothing any more, and of which no batch is left; then two hubs are restarted, one after the other. Each time the URLs of all hubs."""
+        self.open(3, *ADVERTISE, *flags)
+        nodes = [n for i, h in enumerate(self.hubs) for n in self.nodes_at(h, [f"n{i}{k}" for k in range(2)], util=0)]
+        self.shown_by_all([n.name for n in nodes])
+        for i, n in enumerate(nodes):
+            self.post(self.hubs[i // 2], n, n.procs((100, "kim", "train", "train")), n.batch(util=0, more={9: 4100 + i}))
+        self.post(self.hubs[1], nodes[2], nodes[2].procs(), nodes[2].batch(util=0, mem=0), state=5, why="the driver is away")
+        yield [h.url for h in self.hubs]
+        self.pg.sql("DELETE FROM batch")
+        for i in (0, 1):
+            self.hubs[i].kill9()
+            self.hubs[i] = self.hub(i, *ADVERTISE, *flags)
+            lib.wait_until("all are known to each other", lambda: all(self.metric(h, "muster_hub_hubs") == 3 for h in self.hubs))
+            yield [h.url for h in self.hubs]
+
+    def states(self, h, of):
+        return sorted({x["state"] for n in self.ask(h, "GET", "/api/v1/state")[1]["nodes"] for x in of(n)})
+
+    def test_nodes_that_send_nothing_any_more_are_the_same_at_a_hub_that_starts(self):
+        began = now_ms() - 60000
+        for urls in self.silent_nodes():
+            for h in self.hubs:
+                self.assertSoon(lambda: self.states(h, lambda n: n["devices"]), ["free", "held"])
+            self.assertEqual(same_answers.differences(urls, began, now_ms(), self.token("admin"), 15), {})
+
+    def test_nodes_that_are_down_are_the_same_at_a_hub_that_starts(self):
+        began = now_ms() - 60000
+        for urls in self.silent_nodes("--rule-stale-after", "3s", "--rule-down-after", "6s"):
+            for h in self.hubs:
+                self.assertSoon(lambda: self.states(h, lambda n: [n]), ["down"])
+            self.assertEqual(same_answers.differences(urls, began, now_ms(), self.token("admin"), 15), {})
 
     def test_a_name_given_at_one_hub_is_not_taken_back_by_the_hub_of_the_node(self):
         self.open(2, *ADVERTISE)

@@ -6,7 +6,7 @@ import urllib.parse
 import lib
 
 OWN = {"at", "age_ms", "now", "version", "last_news", "waiting"}  # of the moment that a hub answers at, and of what it did itself
-OWN |= {"ema"}  # each hub goes on with it by the minute
+OWN |= {"ema", "records_from"}  # of the hours that are not counted yet each hub has its own minutes
 
 
 def paths(from_ms, to_ms):

@@ -194,7 +194,8 @@ static void what_was_taken_is_what_is_told(void **unused)
     assert_int_equal(share_check_start(&r, &err), 0);
     assert_int_equal(share_next(&r, &t, &err), 1);
     assert_true(str_eq(t.key, s.key));
-    assert_int_equal(t.n, 3);
+    assert_int_equal(t.n, 3); /* the hello, the batch, since when */
+    assert_true(since_is(t.v[2].whole));
     assert_int_equal(t.v[1].facts, s.facts_id);
     assert_int_equal(t.v[1].shift_ms, -250);
     assert_true(str_eq_str(t.v[1].whole, buf_str(&s.batch)));

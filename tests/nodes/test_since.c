@@ -43,9 +43,9 @@ static int forward(const struct node_now *from, bool takes, struct live *to, str
 {
     AUTO_BUF b = BUF_INIT(4096);
 
-    assert_int_equal(since_put(&b, from, takes), 0);
+    assert_int_equal(since_put(&b, from, takes ? SINCE_TAKES : 0), 0);
     assert_true(since_is(buf_str(&b)));
-    return since_show(to, n, buf_str(&b));
+    return since_show(to, n, buf_str(&b), false);
 }
 
 static void the_earlier_time_counts_at_both_hubs(void **unused)
@@ -93,9 +93,9 @@ static void what_is_cut_is_refused(void **unused)
     AUTO_BUF b = BUF_INIT(4096);
     (void)unused;
 
-    assert_int_equal(since_put(&b, p.there, true), 0);
+    assert_int_equal(since_put(&b, p.there, SINCE_TAKES), 0);
     for (size_t n = 1; n < b.len; n++)
-        assert_int_equal(since_show(p.new, p.here, str_n(b.p, n)), -EBADMSG);
+        assert_int_equal(since_show(p.new, p.here, str_n(b.p, n), false), -EBADMSG);
     end_pair(&p);
 }
 
