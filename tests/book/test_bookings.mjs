@@ -234,7 +234,7 @@ test("what is refused says why and stays in the form", async (t) => {
     const other = await send(url, "POST", "/api/v1/bookings", { person: "lee", gpus: "dgx4:2", from: from + 10 * HOUR, until: from + 13 * HOUR });
     assert.equal(other.status, 201);
     await dialog(page).getByRole("button", { name: "Book 1 GPU" }).click();
-    await says(dialog(page).getByRole("alert"), /^dgx4:2 is booked by lee .*until .* 13:00$/);
+    await says(dialog(page).getByRole("alert"), /^dgx4:2 is booked by lee .*until .*13:00 UTC$/);
     assert.equal(await dialog(page).getByLabel("what for").inputValue(), "a long sentence that nobody wants to type again");
     refused(page, 409);
     await looksRight(page, "book-refused");
