@@ -14,6 +14,7 @@ class Unusable(lib.Case):
     def setUp(self):
         super().setUp()
         self.start_hub().stop()
+        self.on_disk("SELECT count(*) FROM nodes")  # the last to close the file removes its WAL, without which it cannot be opened on a read-only disk
 
     @unittest.skipUnless(NAMESPACE, "no mount namespaces here")
     def test_a_read_only_file_system_is_named(self):
@@ -23,7 +24,7 @@ class Unusable(lib.Case):
         for argv in (["hub", "--listen", "127.0.0.1:0", "--data", data], ["token", "list", "--data", data]):
             status, _, text = self.run_any(*NAMESPACE, "sh", "-c", script, "sh", self.path("disk"), self.path("data"), lib.MUSTER, *argv)
             self.assertEqual(status, 3, text)
-            self.assertRegex(text, "cannot open '.*': (its file system is read-only|Read-only file system)")
+            self.assertRegex(text, "cannot open '.*muster.db': its file system is read-only")
             self.assertNotIn("missing", text)
             self.assertNotIn("--start-empty", text)
 
