@@ -317,7 +317,8 @@ static void version_notice(const struct member_stat *st, const struct hub_row *l
 
     for (size_t i = 0; i < st->n && build_parse(leader->version, &first); i++)
         if (build_parse(st->hubs[i].version, &other) && build_differs(&first, &other)) {
-            snprintf(out, NOTICE_MAX, "hubs of different versions run: %.64s has %s, and the hub that leads has %s",
+            snprintf(out, NOTICE_MAX,
+                     "hubs of different versions run: %.64s has %.40s, and the hub that leads has %.40s",
                      name_of(&st->hubs[i]), st->hubs[i].version, leader->version);
             return;
         }
