@@ -80,7 +80,7 @@ static struct db_stmt *since(struct change_feed *f, int stmt)
 static int read_table(struct change_feed *f, int stmt, enum store_kind kind, struct feed_item ***tail, struct err *err)
 {
     struct db_stmt *st = since(f, stmt);
-    union any_record rec;
+    union any_record rec = {0};
     int r;
 
     while ((r = db_next(st, err)) == 1) {

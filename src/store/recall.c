@@ -112,7 +112,7 @@ int records_get(struct records *r, const struct store_get *g, struct err *err)
     static const size_t by[] =
         {[STORE_JOB] = R_JOB, [STORE_BOOKING] = R_HOLD, [STORE_TOKEN] = R_TOKEN_GET, [STORE_SETTING] = R_SETTING_GET};
     struct db_stmt *st = db_stmt(&r->st, g->kind == STORE_BOOKING && !g->id ? R_LAST_HOLD : by[g->kind]);
-    union any_record rec;
+    union any_record rec = {0};
 
     bind_as(st, ":id", DB_INT(g->id));
     bind_as(st, ":name", DB_TEXT(g->name));
@@ -185,7 +185,7 @@ static void give_record(const struct store_each *e, const union any_record *rec)
 int records_each(struct records *r, const struct store_each *e, struct err *err)
 {
     const struct record_kind *kind = main_records[e->kind < STORE_TABLES ? e->kind : STORE_USAGE_MARK];
-    union any_record rec;
+    union any_record rec = {0};
     int code;
 
     if (e->kind == STORE_JOB)
