@@ -250,7 +250,6 @@ static void the_next_request_is_answered_behind_it(void **unused)
 static void a_head_has_no_body(void **unused)
 {
     AUTO_BUF got = BUF_INIT(1 << 20);
-    AUTO_BUF body = BUF_INIT(1 << 20);
     (void)unused;
     int fd = client("HEAD / HTTP/1.1\r\nHost: x\r\n\r\nGET /next HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_false(read_all(fd, 0, &got));
