@@ -41,7 +41,7 @@ test("a person's page: what they hold, used, ran and booked, and who can change 
     await says(page.locator(".lead .sentence"), new RegExp(`^holds ${held.length} GPUs on dgx1, for `));
     await counts(page.locator(".held-on .cell"), held.length);
     assert.match(await page.locator(".held-on .cell").first().getAttribute("aria-label"), /^dgx1 GPU \d: /);
-    await says(page.getByLabel("Usage of 30 days"), /^30 days \d+ % busy held [\d,]+\.\d h busy /);
+    await says(page.getByLabel("Usage of 30 days"), /^30 days.* \d+ % busy held [\d,]+\.\d h busy /);
     await until("a bar a day", async () => (await page.getByLabel("GPU-hours a day").locator("g").count()) >= 7);
     await says(page.getByLabel("Runs", { exact: true }).locator("tbody tr").filter({ hasText: "still there" }).first(), /^train\.py record dgx1:0,1,2,3 .+ still there [\d.]+ GiB$/);
     await says(page.locator(".book-list tbody tr"), /^kim dgx2:0 /);
