@@ -53,10 +53,11 @@ async function adviceOfRun(uuid, signal) {
     return advice.filter((/** @type {any} */ a) => a.now && a.devices.includes(uuid)).map((/** @type {any} */ a) => ({ ...a, run }));
 }
 
-/** What to do about it: of a GPU with a run that of the run, so that both pages have the same numbers; else what the rules find live. @param {{ d: import("../kit/types").Device }} props */
-function Advice({ d }) {
+/** What to do about it: of a GPU with a run that of the run, so that both pages have the same numbers; else what the rules find live. site: the hub has no runs of followed sites. @param {{ d: import("../kit/types").Device, site?: string }} props */
+function Advice({ d, site }) {
     const [ofRun, setOfRun] = useState(/** @type {any[] | null | undefined} */ (undefined));
     useEffect(() => {
+        if (site) return setOfRun(null);
         const stop = new AbortController();
         const look = () => adviceOfRun(d.uuid, stop.signal).then(setOfRun, (e) => e.name !== "AbortError" && setOfRun(null));
         void look();
@@ -65,7 +66,7 @@ function Advice({ d }) {
             rest();
             stop.abort();
         };
-    }, [d.uuid]);
+    }, [d.uuid, site]);
     if (ofRun === undefined) return null;
     return (ofRun ?? d.advice ?? []).map((a) => html`<p class="note">${a.title} (${a.evidence}): ${a.remedy}${a.run && html` <a href=${`/run/${a.run.id}`}>${a.run.name}</a>`}</p>`);
 }
@@ -93,7 +94,7 @@ export default function Gpu({ arg }) {
             ${node && d
                 ? html`<h1><a href="/node/${encodeURIComponent(node.name)}">${nodeName(node)}</a> · GPU ${indexOf(d)} <span class="dim">${modelName(d)}</span></h1>
                     <p class="sentence ${d.state}"><span class="mark">${stateOf.get(d.state)?.mark}</span> ${deviceSentence(d, hubNow())}</p>
-                    ${isFresh(d) && html`<${Advice} key=${d.uuid} d=${d} />`}
+                    ${isFresh(d) && html`<${Advice} key=${d.uuid} d=${d} site=${node?.site} />`}
                     <${Offer} n=${node} d=${d} />
                     ${d.note && !d.reason.includes(d.note) && html`<p class="note">${d.note}</p>`}`
                 : html`<h1>${uuid}</h1><p class="dim">${say.noNodeHas}</p>`}

@@ -55,7 +55,7 @@ function Reservation({ d, node, ended }) {
 }
 
 /** Why work is not known: of most GPUs or of none, so a row says it over the number that is not work. @param {Device} d */
-const ofWork = (d) => d.note?.startsWith("work is not measured");
+const ofWork = (d) => d.note?.startsWith("efficiency is not measured");
 
 /** pid@user (share of the GPU's memory) @param {{ d: Device }} props */
 function Processes({ d }) {
