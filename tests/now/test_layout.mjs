@@ -48,8 +48,8 @@ test("parts of a view stand beside each other where two fit, and forms stand in 
     const { url } = await theDemo();
     const page = await open(t, `${url}/people`, { width: 1920, height: 900 });
     const box = (where) => page.locator(where).boundingBox();
-    await page.locator(".asking").nth(1).waitFor();
-    const [a, b] = [await page.locator(".asking").nth(0).boundingBox(), await page.locator(".asking").nth(1).boundingBox()];
+    await page.locator(".beside .asking").nth(1).waitFor();
+    const [a, b] = [await page.locator(".beside .asking").nth(0).boundingBox(), await page.locator(".beside .asking").nth(1).boundingBox()];
     assert.ok(a.y === b.y && b.x > a.x + 600, JSON.stringify([a, b]));
     await page.goto(`${url}/login`);
     await page.locator("form.form").waitFor();

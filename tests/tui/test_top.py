@@ -191,7 +191,7 @@ class Top(lib.Case):
     def test_wide_screens_show_more_and_resizing_follows(self):
         t = self.top(200, 60)
         t.wait(r"CPU  RAM")
-        t.wait(r"^muster top  " + re.escape(self.url) + r"  DEMO  48 GPUs .* stale .* hung")
+        t.wait(r"^muster top  " + re.escape(self.url) + r"  DEMO  48 GPUs .* offline .* hung")
         t.wait(r"dgx1:7 .*python")
         t.wait(r"PID USER +GPU +SM +MEM +TIME COMMAND\n +\d+ kim +dgx1:0 ")  # the middle: the chosen node's, then the others'
         t.wait(r"\n +\d+ tom +dgx3:7 ")
