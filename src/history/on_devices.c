@@ -45,15 +45,36 @@ static void see(struct on_devices *people, const struct node_now *n, const struc
     h->n_procs++;
 }
 
+/* Splits a device among the persons on it. */
+static void share(struct on_devices *people, const struct device_now *d)
+{
+    int64_t all = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < d->n_procs; i++)
+        if (proc_person(&d->procs[i])[0]) {
+            all += MAX(d->procs[i].mem, 0);
+            n++;
+        }
+    for (size_t i = 0; i < d->n_procs; i++) {
+        const struct proc_now *p = &d->procs[i];
+        if (proc_person(p)[0])
+            person(people, proc_person(p))->used += all > 0 ? (double)MAX(p->mem, 0) / (double)all : 1.0 / (double)n;
+    }
+}
+
 COMPARE(by_devices, struct person_now, ORDER(y->n, x->n) ?: strcmp(x->name, y->name))
 
 void on_devices_of(const struct view *v, struct on_devices *ret)
 {
     *ret = (struct on_devices){0};
     for (size_t i = 0; i < v->n; i++)
-        for (size_t k = 0; k < v->nodes[i]->n_devices; k++)
-            for (size_t u = 0; u < v->nodes[i]->devices[k].n_procs; u++)
-                see(ret, v->nodes[i], &v->nodes[i]->devices[k], &v->nodes[i]->devices[k].procs[u]);
+        for (size_t k = 0; k < v->nodes[i]->n_devices; k++) {
+            const struct device_now *d = &v->nodes[i]->devices[k];
+            for (size_t u = 0; u < d->n_procs; u++)
+                see(ret, v->nodes[i], d, &d->procs[u]);
+            if (d->state <= DEV_IN_SIGHT) /* else whether it is used is unknown */
+                share(ret, d);
+        }
     SORT(ret->v, ret->n, by_devices);
 }
 

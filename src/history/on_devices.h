@@ -23,6 +23,7 @@ struct person_now {
     size_t n, cap, idle;
     struct holding *v; /* by node, then as the node counts them */
     int64_t mem, since_ms;
+    double used; /* GPUs with data; one that several persons are on is split by the memory of their processes */
 };
 
 /* Everything borrows from the view but the arrays. Most devices first, then by name. */

@@ -46,8 +46,6 @@ static void count_again(void *self, const struct news *n)
 {
     struct hub *h = ((struct hub_usage *)self)->h;
     usage_totals_hear(((struct hub_usage *)self)->totals, n);
-    if (n->kind == NEWS_TIME && n->to_ms < n->now_ms - HOUR_MS)
-        usage_trend_stale(h->usage_trend);
     if (n->kind == NEWS_TIME && n->node)
         ledger_mark(h->ledger, n->node, n->from_ms, n->to_ms, n->now_ms);
     else if (n->kind == NEWS_TIME)

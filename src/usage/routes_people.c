@@ -23,7 +23,6 @@
 #define SPANS      2000 /* unless told */
 #define SPANS_MAX  20000
 #define GAP_MS     60000
-#define WEEK_MS    (7 * DAY_MS)
 
 static void holding_json(struct json *j, const struct holding *h)
 {
@@ -61,33 +60,28 @@ static size_t booked_by(struct api *a, const char *person, int64_t now_ms)
     return devices;
 }
 
-struct lately {
-    const struct trend *trend;
-    bool known; /* its averages */
-};
-
-/* Lately: bookings, GPUs used, moving averages. */
-static void lately_json(struct json *j, struct api *a, const struct lately *l, const char *person, int64_t now_ms)
+/* Their bookings, the GPUs they use, and their averages: t, NULL where there are none yet. */
+static void lately_json(struct json *j, struct api *a, const struct trend *t, const char *person, double used,
+                        int64_t now_ms)
 {
-    const struct trend_person *p = trend_find(l->trend, person);
     json_uint(j, "booked", booked_by(a, person, now_ms));
-    json_fixed(j, "used", p ? (int64_t)(p->used * 1000 + 0.5) : 0, 1000);
-    if (!l->known)
+    json_fixed(j, "used", (int64_t)(used * 1000 + 0.5), 1000);
+    if (!t)
         return;
+    const struct trend_person *p = trend_find(t, person);
     json_obj(j, "ema");
     for (size_t i = 0; i < TRENDS; i++)
-        json_fixed(j, trend_words[i], p ? (int64_t)(trend_mean(l->trend, p, i) * 1000 + 0.5) : 0, 1000);
+        json_fixed(j, trend_words[i], p ? (int64_t)(trend_mean(t, p, i) * 1000 + 0.5) : 0, 1000);
     json_end_obj(j);
-    if (l->trend->from_ms > now_ms - WEEK_MS)
-        json_int(j, "records_from", l->trend->from_ms);
+    if (t->from_ms > t->to_ms - TREND_HOURS * HOUR_MS)
+        json_int(j, "records_from", t->from_ms);
 }
 
 /* Those who are on nothing now but used GPUs lately. */
-static void recent_json(struct json *j, struct api *a, const struct lately *l, const struct on_devices *now,
+static void recent_json(struct json *j, struct api *a, const struct trend *t, const struct on_devices *now,
                         int64_t now_ms)
 {
-    const struct trend *t = l->trend;
-    for (size_t i = 0; i < t->n; i++) {
+    for (size_t i = 0; t && i < t->n; i++) {
         if (ANY(now->n, k, strcmp(now->v[k].name, t->v[i].name) == 0))
             continue;
         json_obj(j, NULL);
@@ -95,7 +89,7 @@ static void recent_json(struct json *j, struct api *a, const struct lately *l, c
         json_uint(j, "gpus", 0);
         json_uint(j, "idle", 0);
         json_int(j, "memory", 0);
-        lately_json(j, a, l, t->v[i].name, now_ms);
+        lately_json(j, a, t, t->v[i].name, 0, now_ms);
         json_arr(j, "devices");
         json_end_arr(j);
         json_end_obj(j);
@@ -126,17 +120,15 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
     view_of(a->live, &ask, rq->now_ms, &v);
-    struct lately lately = {0};
-    lately.trend = usage_trend_trend(a->hub->usage_trend, &lately.known);
+    const struct trend *t = usage_trend_now(a->hub->usage_trend);
     uint64_t version = v.version;
     AUTO_BUF key = BUF_INIT(4096);
-    buf_addf(&key, "people|%d|%d|%llx|%lld|%s", request_flag(rq, "recent"), lately.known,
-             (unsigned long long)booked_version(a, rq->now_ms), (long long)lately.trend->at_ms,
-             filter ? filter_key(filter) : "");
+    buf_addf(&key, "people|%d|%llx|%llu|%s", request_flag(rq, "recent"),
+             (unsigned long long)booked_version(a, rq->now_ms),
+             (unsigned long long)usage_trend_version(a->hub->usage_trend), filter ? filter_key(filter) : "");
     if (reply_kept(a, rq, buf_str(&key), version, rp))
         return REPLY_NOW;
     int64_t begin_us = clock_thread_us();
-    usage_trend_look(a->hub->usage_trend);
     if (filter)
         view_filter(&v, filter, &arena);
     on_devices_of(&v, &people);
@@ -159,7 +151,7 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
         if (p->since_ms)
             json_int(&j, "since", p->since_ms);
         if (p->name[0])
-            lately_json(&j, a, &lately, p->name, rq->now_ms);
+            lately_json(&j, a, t, p->name, p->used, rq->now_ms);
         json_arr(&j, "devices");
         for (size_t k = 0; k < p->n; k++)
             holding_json(&j, &p->v[k]);
@@ -167,7 +159,7 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
         json_end_obj(&j);
     }
     if (request_flag(rq, "recent"))
-        recent_json(&j, a, &lately, &people, rq->now_ms);
+        recent_json(&j, a, t, &people, rq->now_ms);
     json_end_arr(&j);
     buf_addc(&rp->body, '\n');
     on_devices_fini(&people);

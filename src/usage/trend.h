@@ -1,36 +1,34 @@
 /*
- * trend.h: how many GPUs each person used on average over the last 2 h, 24 h and 7 days: whom to ask for one. Plain
- * means over the time with records, out of sums by the hour. A GPU that several share is split by the memory of their
- * processes. Pure.
+ * trend.h: how many GPUs each person used on average over the last 2 h, 24 h and 7 days, to see whom to ask for one.
+ * Plain means of whole hours with records. Pure.
  */
 #pragma once
 
 #include "base/mem.h"
 
 #define TRENDS       3
-#define TREND_HOURS  170                      /* of a week, and those at both ends that are in it in part */
-#define TREND_PEOPLE 10000                    /* more are not told apart */
+#define TREND_HOURS  168                      /* of the longest */
+#define TREND_PEOPLE 10000                    /* further people are left out */
 extern const char *const trend_words[TRENDS]; /* "2h", "24h", "1w" */
 
 struct trend_person {
     char name[64];
-    double used; /* GPUs, at the last step */
-    float *sums; /* GPU-hours of hour h at h % TREND_HOURS; NULL: none yet */
+    double gpu_hours[TRENDS];
 };
 struct trend {
+    int64_t to_ms;        /* end of the newest hour in it, whether that has records or not; set by the caller */
+    int64_t from_ms;      /* beginning of the oldest hour with records; 0: there is none */
+    int64_t newest_ms;    /* of the newest hour with records */
+    size_t hours[TRENDS]; /* with records */
     size_t n, cap;
-    struct trend_person *v;   /* by name */
-    int64_t at_ms;            /* end of the last step; 0: none yet */
-    int64_t from_ms;          /* records begin */
-    int64_t hour;             /* the newest with a place in the sums, since 1970 */
-    float known[TREND_HOURS]; /* so much of each hour has records */
+    struct trend_person *v; /* by name */
 };
 
 void trend_fini(struct trend *t);
-/* What is used from now on: reset, then use for everybody, then step. */
-void trend_reset(struct trend *t);
-void trend_use(struct trend *t, const char *name, double gpus);
-/* That was used from then to then. Time without a step is unknown. Who used nothing for a week is forgotten. */
-void trend_step(struct trend *t, int64_t from_ms, int64_t to_ms);
-const struct trend_person *trend_find(const struct trend *t, const char *name); /* NULL: none */
+/* This hour has records. Hours come in rising order, each as often as the caller likes. */
+void trend_hour(struct trend *t, int64_t at_ms);
+/* In the hour of the last trend_hour that person used so much. */
+void trend_use(struct trend *t, const char *name, double gpu_hours);
+/* GPUs on average. */
 double trend_mean(const struct trend *t, const struct trend_person *p, size_t which);
+const struct trend_person *trend_find(const struct trend *t, const char *name); /* NULL: none */

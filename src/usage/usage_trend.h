@@ -1,7 +1,6 @@
 /*
- * usage_trend.h: keeps the averages of trend.h up to date: a step a minute out of the live state. What went before is
- * read back from counted hours when the hub starts, and when older ones were counted since, so it needs no file of its
- * own.
+ * usage_trend.h: keeps the averages of trend.h up to date. They are read out of the counted hours of the store, so
+ * every hub of a store has the same.
  */
 #pragma once
 
@@ -9,10 +8,8 @@
 
 struct usage_trend;
 struct hub;
-struct usage_trend *usage_trend_new(struct hub *h); /* reads back, on a worker */
+struct usage_trend *usage_trend_new(struct hub *h); /* reads them, on a worker */
 void usage_trend_free(struct usage_trend *a);       /* after the workers */
 void usage_trend_tick(struct usage_trend *a, int64_t now_ms);
-void usage_trend_stale(struct usage_trend *a); /* hours of before will be counted again; accepts NULL */
-void usage_trend_look(struct usage_trend *a);  /* who uses what at this moment: goes over every process there is */
-/* As of the last look; *ret_known: their averages have all of the past in them. */
-const struct trend *usage_trend_trend(const struct usage_trend *a, bool *ret_known);
+const struct trend *usage_trend_now(const struct usage_trend *a); /* NULL: not read yet, or no hour is counted */
+uint64_t usage_trend_version(const struct usage_trend *a);

@@ -101,16 +101,19 @@ class Facts(Cluster):
 
     def test_all_hubs_give_the_same_answers_after_each_was_killed(self):
         self.open(3, *ADVERTISE)
-        began = now_ms() - 60000
-        nodes = [n for i, h in enumerate(self.hubs) for n in self.nodes_at(h, [f"n{i}{k}" for k in range(2)])]
+        began = now_ms() - 10800000
+        nodes = [n for i, h in enumerate(self.hubs) for n in self.nodes_at(h, [f"n{i}{k}" for k in range(2)], at_ms=began)]
         self.shown_by_all([n.name for n in nodes])
+        for i, n in enumerate(nodes):  # lee in an hour that is over, so that there are averages
+            self.post(self.hubs[i // 2], n, n.procs((7, "lee", "train", "train")), *(n.batch(at_ms=began + k * 60000) for k in range(1, 10)))
         for i in range(3):
             self.hubs[i].kill9()
             self.again(i)
             for k, node in enumerate(nodes):  # to the hubs that are there, and to the one that came back
                 self.post(self.hubs[(i + k) % 3], node, node.procs((100 + k, "kim", "train", "train")), node.batch(util=5000 if k % 2 else 0))
         for h in self.hubs:
-            self.assertSoon(lambda: sum(self.past(h, n) for n in nodes), 24)
+            self.assertSoon(lambda: sum(self.past(h, n) for n in nodes), 18)
+            self.assertSoon(lambda: any(p["person"] == "lee" and p.get("ema", {}).get("24h", 0) > 0.1 for p in self.ask(h, "GET", "/api/v1/people?recent=true")[1]), True)
         self.assertEqual(same_answers.differences([h.url for h in self.hubs], began, now_ms(), self.token("admin")), {})
 
     def silent_nodes(self, *flags):

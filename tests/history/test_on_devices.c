@@ -45,6 +45,26 @@ static void people_hold_what_their_processes_are_on(void **unused)
     cluster_free(c);
 }
 
+static void a_shared_gpu_is_split_by_memory(void **unused)
+{
+    struct cluster *c = mem_zero(1, sizeof(*c));
+    struct on_devices p;
+    (void)unused;
+    struct node_now *a = add_host(c, "a", "10.0.0.1", 3);
+    add_proc(&a->devices[0], 1, "kim", "train", 3 * GIB);
+    add_proc(&a->devices[0], 2, "lee", "eval", GIB);
+    add_proc(&a->devices[1], 3, "kim", "x", -1); /* where no memory is known: equally */
+    add_proc(&a->devices[1], 4, "lee", "y", -1);
+    set_state(&a->devices[2], DEV_HUNG, "the driver hangs"); /* whether it is used is unknown */
+    add_proc(&a->devices[2], 5, "kim", "old", GIB);
+    on_devices_of(&c->v, &p);
+    assert_near(named(&p, "kim")->used, 1.25, 1e-9);
+    assert_near(named(&p, "lee")->used, 0.75, 1e-9);
+    assert_int_equal(named(&p, "kim")->n, 3);
+    on_devices_fini(&p);
+    cluster_free(c);
+}
+
 static void logins_of_a_person_are_gathered_and_nobodys_are_left_out(void **unused)
 {
     static const struct identity kim = {"kim", {"vision", "", ""}}, nobody = {"", {"", "", ""}};
@@ -157,7 +177,8 @@ static void a_persons_stretches_are_joined_over_small_gaps_only(void **unused)
     spans_fini(&s);
 }
 
-TESTS(cmocka_unit_test(logins_of_a_person_are_gathered_and_nobodys_are_left_out),
+TESTS(cmocka_unit_test(a_shared_gpu_is_split_by_memory),
+      cmocka_unit_test(logins_of_a_person_are_gathered_and_nobodys_are_left_out),
       cmocka_unit_test(people_hold_what_their_processes_are_on),
       cmocka_unit_test(spans_are_those_that_touch_the_time_asked_for),
       cmocka_unit_test(a_persons_stretches_are_joined_over_small_gaps_only))

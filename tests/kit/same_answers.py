@@ -6,7 +6,6 @@ import urllib.parse
 import lib
 
 OWN = {"at", "age_ms", "now", "version", "last_news", "waiting"}  # of the moment that a hub answers at, and of what it did itself
-OWN |= {"ema", "records_from"}  # of the hours that are not counted yet each hub has its own minutes
 
 
 def paths(from_ms, to_ms):
@@ -14,7 +13,7 @@ def paths(from_ms, to_ms):
     span = f"from={from_ms}&to={to_ms}"
     then = (from_ms + to_ms) // 2
     out = {"history": f"history?node=*&metric=util&{span}&step=1s", "history of bins": f"history?node=*&metric=power&{span}&step=1m&agg=avg",
-           "state": "state", "state then": f"state?at={then}", "summary": "summary", "strip": f"strip?{span}", "people": f"people?{span}", "events": f"events?{span}&limit=1000",
+           "state": "state", "state then": f"state?at={then}", "summary": "summary", "strip": f"strip?{span}", "people": "people?recent=true", "events": f"events?{span}&limit=1000",
            "processes": f"processes?{span}", "jobs": f"jobs?{span}", "bookings": "bookings", "alerts": "alerts?all=true", "waits": "waits", "silences": "silences", "nodes": "nodes",
            "usage": f"usage?{span}"}
     return {name: "/api/v1/" + path for name, path in out.items()}

@@ -14,82 +14,56 @@ static double mean(const struct trend *t, const char *name, size_t which)
     return p ? trend_mean(t, p, which) : 0;
 }
 
-static void a_mean_is_of_the_time_with_records(void **unused)
+static void a_mean_is_of_the_hours_with_records(void **unused)
 {
-    struct trend t = {0};
-    int64_t at_ms = 1000 * H;
+    struct trend t = {.to_ms = 1000 * H};
 
     (void)unused;
-    trend_use(&t, "kim", 0.75);
-    trend_use(&t, "kim", 1.25);
-    trend_step(&t, at_ms - 60000, at_ms);
-    for (size_t k = 0; k < TRENDS; k++)
-        assert_near(mean(&t, "kim", k), 2, 1e-5); /* of a minute: there are no records of more */
-    trend_step(&t, at_ms, at_ms + H);
-    trend_reset(&t);
-    trend_step(&t, at_ms + H, at_ms + 2 * H);
-    assert_near(mean(&t, "kim", 0), 1, 0.01);
-    assert_near(mean(&t, "kim", 2), 2 * (H + 60000.0) / (2 * H + 60000.0), 1e-4);
-    trend_use(&t, "kim", 4); /* unknown for ten hours, then for one */
-    trend_step(&t, at_ms + 12 * H, at_ms + 13 * H);
-    assert_near(mean(&t, "kim", 0), 4, 1e-4);
-    assert_near(mean(&t, "kim", 1), (2 * (H + 60000.0) + 4 * H) / (3 * H + 60000.0), 1e-4);
+    trend_hour(&t, 980 * H); /* no records of the hours between */
+    trend_use(&t, "kim", 2);
+    trend_use(&t, "kim", 1);
+    trend_hour(&t, 980 * H); /* another node */
+    trend_use(&t, "kim", 1);
+    trend_hour(&t, 999 * H);
+    trend_use(&t, "lee", 0.5);
+    assert_near(mean(&t, "kim", 0), 0, 1e-9);
+    assert_near(mean(&t, "lee", 0), 0.5, 1e-9);
+    assert_near(mean(&t, "kim", 1), 2, 1e-9);
+    assert_near(mean(&t, "lee", 2), 0.25, 1e-9);
     assert_null(trend_find(&t, "ana"));
-    assert_int_equal(t.from_ms, at_ms - 60000);
+    assert_int_equal(t.from_ms, 980 * H);
     trend_fini(&t);
 }
 
 static void a_week_is_a_plain_mean_of_its_hours(void **unused)
 {
-    struct trend t = {0};
+    struct trend t = {.to_ms = 5400 * H};
     double sum = 0;
 
     (void)unused;
     for (int h = 0; h < 400; h++) { /* the last 168 count */
-        trend_reset(&t);
+        trend_hour(&t, (5000 + h) * H);
         trend_use(&t, "kim", h % 7);
-        trend_step(&t, (5000 + h) * H, (5001 + h) * H);
-        sum += h >= 400 - 168 ? h % 7 : 0;
+        sum += h >= 400 - TREND_HOURS ? h % 7 : 0;
     }
-    assert_near(mean(&t, "kim", 2), sum / 168, 1e-4);
+    assert_near(mean(&t, "kim", 0), (398 % 7 + 399 % 7) / 2.0, 1e-9);
+    assert_near(mean(&t, "kim", 2), sum / TREND_HOURS, 1e-9);
     trend_fini(&t);
 }
 
-static void many_short_steps_are_one_long_one(void **unused)
+static void too_many_people_are_left_out(void **unused)
 {
-    struct trend a = {0}, b = {0};
-    int64_t at_ms = 700 * H + 1234567;
+    struct trend t = {.to_ms = 2000 * H};
+    char name[16];
 
     (void)unused;
-    trend_use(&a, "kim", 3);
-    trend_use(&b, "kim", 3);
-    for (int i = 0; i < 200; i++)
-        trend_step(&a, at_ms + i * 60000, at_ms + (i + 1) * 60000);
-    trend_step(&b, at_ms, at_ms + 200 * 60000);
-    for (size_t k = 0; k < TRENDS; k++)
-        assert_near(mean(&a, "kim", k), mean(&b, "kim", k), 1e-4);
-    trend_fini(&a);
-    trend_fini(&b);
-}
-
-static void who_stops_is_forgotten_in_time(void **unused)
-{
-    struct trend t = {0};
-    int64_t now_ms = 2000 * H;
-
-    (void)unused;
-    trend_use(&t, "kim", 4);
-    trend_step(&t, now_ms - 7 * 24 * H, now_ms);
-    trend_reset(&t);
-    trend_step(&t, now_ms, now_ms + 24 * H);
-    now_ms += 24 * H;
-    assert_near(mean(&t, "kim", 1), 0, 1e-4);
-    assert_near(mean(&t, "kim", 2), 4 * 6.0 / 7, 1e-3);
-    trend_step(&t, now_ms, now_ms + 10 * 24 * H);
-    assert_null(trend_find(&t, "kim"));
-    trend_use(&t, "lee", 1);
-    trend_step(&t, now_ms - H, now_ms); /* the clock was set back */
-    assert_near(mean(&t, "lee", 0), 0.5, 0.51);
+    trend_hour(&t, 1999 * H);
+    for (int i = 0; i <= TREND_PEOPLE; i++) {
+        snprintf(name, sizeof(name), "p%05d", i);
+        trend_use(&t, name, 1);
+    }
+    assert_int_equal(t.n, TREND_PEOPLE);
+    assert_near(mean(&t, "p00000", 0), 1, 1e-9);
     trend_fini(&t);
 }
 
@@ -132,6 +106,6 @@ static void what_is_no_price_is_refused(void **unused)
     tariff_fini(&t);
 }
 
-TESTS(cmocka_unit_test(a_mean_is_of_the_time_with_records), cmocka_unit_test(a_week_is_a_plain_mean_of_its_hours),
-      cmocka_unit_test(many_short_steps_are_one_long_one), cmocka_unit_test(who_stops_is_forgotten_in_time),
-      cmocka_unit_test(a_price_is_that_of_the_first_model_that_fits), cmocka_unit_test(what_is_no_price_is_refused))
+TESTS(cmocka_unit_test(a_mean_is_of_the_hours_with_records), cmocka_unit_test(a_week_is_a_plain_mean_of_its_hours),
+      cmocka_unit_test(too_many_people_are_left_out), cmocka_unit_test(a_price_is_that_of_the_first_model_that_fits),
+      cmocka_unit_test(what_is_no_price_is_refused))
