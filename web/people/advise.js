@@ -15,11 +15,12 @@ function head(got) {
     return say.ofRuns(got.runs, number(got.gpu_hours, 1), share, all ? effective : "") + rest + (got.sampled ? say.bySome(got.sampled) : "") + ". " + (share && Number(got.share) < 0.995 ? say.theRest : "") + (got.withheld ? say.withheld(got.withheld) : "");
 }
 
-const AGAIN_MS = 2000;
+const SOON_MS = 2000;
+const AGAIN_MS = 30000;
 /** Where the hub did not answer. */
 const NONE = /** @type {any} */ ({ lines: [] });
 
-/** The hub keeps it ready; one that began just now still reads what a week of runs did. @param {{ kind?: string, name?: string }} props */
+/** The hub keeps it ready and up to date; a hub that just started still reads the runs of the week. @param {{ kind?: string, name?: string }} props */
 export function Advise({ kind = "", name = "" }) {
     const [got, setGot] = useState(/** @type {import("../kit/types").Advised | null} */ (null));
     useEffect(() => {
@@ -29,9 +30,13 @@ export function Advise({ kind = "", name = "" }) {
             ask(`/api/v1/advise${name && `?${kind}=${encodeURIComponent(name)}`}`, { signal: stop.signal }).then(
                 (v) => {
                     setGot(v);
-                    if (v.ready === false) timer = window.setTimeout(look, AGAIN_MS);
+                    timer = window.setTimeout(look, v.ready === false ? SOON_MS : AGAIN_MS);
                 },
-                () => setGot((was) => was ?? NONE),
+                (e) => {
+                    if (e.name === "AbortError") return;
+                    setGot((was) => was ?? NONE);
+                    timer = window.setTimeout(look, AGAIN_MS);
+                },
             );
         void look();
         return () => {
