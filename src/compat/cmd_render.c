@@ -36,7 +36,7 @@ const struct opt_cmd render_help = {
              "above 2 %, or somebody is on the GPU; pointing at it, or a tap, shows the users and the memory used. "
              "From a load_data.csv, as `muster fetch` or Web-GPU-Monitor write it, memory used is not known; from a "
              "hub it is. Hosts that cannot be read are shown with the reason: the hub's, or those of "
-             "load_data.csv.unread, which `muster fetch` writes.\n\n"
+             "load_data.csv.unread, which `muster fetch` writes. This file alone makes a page, too.\n\n"
              "The page is replaced as a whole or, when something fails, left as it is; the exit status is then 3.",
     .examples = "muster fetch -c config.ini; muster render -o /var/www/gpu  # from cron, every 5 minutes\n"
                 "muster render --hub http://hub:8765 -o /var/www/gpu  # the same page from a hub",
@@ -49,34 +49,40 @@ static int64_t written_ms(const struct stat *st)
     return (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
 }
 
-/* The hosts that `muster fetch` could not read when it wrote this file; one that is older than it tells of another
- * time. */
-static int add_unread(const char *csv, struct board *b, struct err *err)
+/* The hosts that `muster fetch` could not read when it wrote load_data.csv. */
+static int add_unread(const char *path, struct board *b, struct err *err)
 {
-    AUTO_FREE char *path = mem_fmt("%s" SHEET_UNREAD, csv);
     AUTO_BUF text = {0};
-    struct stat st;
-
-    if (stat(path, &st) < 0 || written_ms(&st) < b->at_ms)
-        return 0;
     int r = file_read(path, BOARD_CSV_MAX, &text, err);
+
     if (r == 0 && (r = board_unread(buf_str(&text), b, err)) < 0)
         err_prefix(err, r, "'%s'", path);
     return r;
 }
 
+/* Without load_data.csv the list of hosts that were not read is enough: `muster fetch` writes it when no host was ever
+ * read. A list that is older than load_data.csv is ignored. */
 static int from_csv(const char *path, struct board *ret, struct err *err)
 {
+    AUTO_FREE char *unread = mem_fmt("%s" SHEET_UNREAD, path);
     AUTO_BUF text = {0};
-    struct stat st;
+    struct stat st, of_unread;
 
+    bool listed = stat(unread, &of_unread) == 0;
     int r = file_read(path, BOARD_CSV_MAX, &text, err);
+    if (r == -ENOENT && listed) {
+        *err = (struct err){0};
+        *ret = (struct board){.at_ms = written_ms(&of_unread), .notice = ""};
+        return add_unread(unread, ret, err);
+    }
     if (r < 0)
         return r;
     if (stat(path, &st) < 0)
         return err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
     r = board_csv(buf_str(&text), written_ms(&st), ret, err);
-    return r < 0 ? err_prefix(err, r, "'%s'", path) : add_unread(path, ret, err);
+    if (r < 0)
+        return err_prefix(err, r, "'%s'", path);
+    return listed && written_ms(&of_unread) >= ret->at_ms ? add_unread(unread, ret, err) : 0;
 }
 
 static int from_hub(const struct client_conf *client, struct board *ret, struct err *err)

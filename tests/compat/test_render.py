@@ -51,6 +51,23 @@ class Render(lib.Case):
         self.assertEqual(render("host7,down\n", 1699999999), (0, "", ""))  # the old script has written its file since
         self.assertNotIn("host7", self.page())
 
+    def test_a_folder_whose_hosts_were_never_read_has_a_page(self):
+        """`muster fetch` writes load_data.csv when it has read a host; until then there is only its list of the others."""
+        csv, www = self.path("load_data.csv"), self.path("www/gpu")
+        with open(csv + ".unread", "w") as f:
+            f.write("host7,ssh: host7 refuses connections\n")
+        os.utime(csv + ".unread", (1700000000, 1700000000))
+        self.assertEqual(self.run_any(lib.MUSTER, "render", "-i", csv, "-o", www), (0, "", ""))
+        self.assertIn('<h2>host7</h2><p class="why">ssh: host7 refuses connections</p>', self.page())
+        self.assertIn("<b>0 of 0</b> GPUs on 0 hosts are free. 1 host cannot be read.", self.page())
+        self.assertIn('<time datetime="2023-11-14T22:13:20.000Z">', self.page())  # the list's time
+        first = self.page()
+        with open(csv + ".unread", "w") as f:
+            f.write("host7\n")
+        status, _, err = self.run_any(lib.MUSTER, "render", "-i", csv, "-o", www)
+        self.assertEqual((status, err), (3, f"muster render: '{csv}.unread': line 1: expected one host and why it was not read\n"))
+        self.assertEqual(self.page(), first)
+
     def test_what_is_not_there_is_named(self):
         status, _, err = self.run_any(lib.MUSTER, "render", "-i", self.path("none.csv"), "-o", self.dir)
         self.assertEqual(status, 3)

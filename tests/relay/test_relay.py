@@ -519,9 +519,14 @@ class Relay(lib.Case):
             self.run_ok("/usr/bin/env", "-i", "PATH=" + path, "/bin/sh", "-c", line)
             with open(www + "/index.html", encoding="utf-8") as f:
                 return f.read()
+        unread = '0 of 0</b> GPUs on 0 hosts are free. 1 host cannot be read.</p>(?s:.)*<h2>host1</h2><p class="why">ssh: host1 refuses'
+        there.kill()
+        self.assertRegex(page(), unread)  # there is no load_data.csv yet
+        self.assertFalse(os.path.exists(self.path("load_data.csv")))
+        there.start()
         self.assertRegex(page(), "of 1</b> GPUs on 1 host are free.</p>(?s:.)*<h2>host1</h2>")
         there.kill()  # nobody can be read: no row of before stands for now
-        self.assertRegex(page(), '0 of 0</b> GPUs on 0 hosts are free. 1 host cannot be read.</p>(?s:.)*<h2>host1</h2><p class="why">ssh: host1 refuses')
+        self.assertRegex(page(), unread)
         there.start()
         self.assertRegex(page(), "of 1</b> GPUs on 1 host are free.</p>")
 
