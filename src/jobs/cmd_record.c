@@ -292,7 +292,7 @@ static void print_address(const struct record_conf *conf, const char *what, cons
 
 static void tell_taken(void *arg, const char *id)
 {
-    print_address(arg, "what it does", id);
+    print_address(arg, "live page", id);
 }
 
 static void put_advice(struct buf *out, const json_t *v)
@@ -383,7 +383,7 @@ static void end_label(struct label *l, const struct record_conf *conf, const str
                  err.msg);
         return;
     }
-    print_address(conf, "what it did", id);
+    print_address(conf, "run page", id);
     if (conf->quiet)
         return;
     if (used)

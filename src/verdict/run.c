@@ -318,7 +318,7 @@ static void put_activity(struct buf *out, const struct run_told *t)
         if (!isnan(m->mean[RUN_TENSOR_PEAK]))
             buf_addf(out, ", %.0f %% of the tensor peak", percent(m->mean[RUN_TENSOR_PEAK]));
     } else {
-        buf_adds(out, t->why ? t->why : "work is not measured");
+        buf_adds(out, t->why ? t->why : "efficiency is not measured");
         if (!isnan(m->mean[RUN_UTIL]))
             buf_addf(out, ", utilisation %.0f %% (not efficiency)", percent(m->mean[RUN_UTIL]));
     }

@@ -212,7 +212,7 @@ class Record(lib.Case):
         self.assertEqual(status, 5, err)
         self.assertIn("gpu 0", err)
         (job,) = self.jobs(hub)
-        self.assertIn(f"what it did: {hub.url}/run/{job['id']}\n", err)
+        self.assertIn(f"run page: {hub.url}/run/{job['id']}\n", err)
         self.assertEqual((job["name"], job["kind"], job["person"], job["state"], len(job["devices"])), ("my run", "record", "kim", "ended", 1))
         self.assertEqual((job["attributes"]["exit_code"], job["attributes"]["command"]), (5, "sh -c " + gpu_work))
         self.assertGreaterEqual(job["end"] - job["start"], 2000)
@@ -237,7 +237,7 @@ class Record(lib.Case):
         gpu_work = f"printf 'gpus 2\\nutil 0 90\\nmem 0 1073741824\\nproc 0 %d 1073741824\\n' $$ > {self.path('stub')}; sleep 12"
         status, _, err = self.run_any(lib.MUSTER, "record", "--name", "first", "--", "sh", "-c", gpu_work, env=env)
         self.assertEqual(status, 0, err)
-        address = re.search(f"(?m)^what it did: {url}/run/([0-9a-f]{{16}})$", err)
+        address = re.search(f"(?m)^run page: {url}/run/([0-9a-f]{{16}})$", err)
         self.assertTrue(address, err)
         self.assertRegex(err, r"(?m)^verdict: ")
         runs = self.run_ok(lib.MUSTER, "runs", env=env)
@@ -268,7 +268,7 @@ class Record(lib.Case):
         os.kill(agent.p.pid, signal.SIGSTOP)  # it sends nothing until the command has ended
         gpu_work = f"printf 'gpus 2\\nutil 0 90\\nmem 0 1073741824\\nproc 0 %d 1073741824\\n' $$ > {self.path('stub')}; sleep 12"
         run = self.record("--", "sh", "-c", gpu_work, url=hub.url, how=self.start)
-        run.wait_line(r"what it did: http")
+        run.wait_line(r"run page: http")
         os.kill(agent.p.pid, signal.SIGCONT)
         self.assertEqual(run.p.wait(lib.LIMIT_S), 0, run.text)
         run.wait_line("^verdict: ")
@@ -284,7 +284,7 @@ class Record(lib.Case):
                 pass
 
         self.addCleanup(lambda: [go(i) for i in range(2)])  # also where the test fails: nobody else ends the command
-        address = run.wait_line("^what it does: (.*)$")[1]
+        address = run.wait_line("^live page: (.*)$")[1]
         for i in range(2):
             lib.wait_until("its GPUs are known", lambda n=i + 1: [len(j["devices"]) for j in self.jobs(hub)] == [n])
             (job,) = self.jobs(hub)
@@ -292,7 +292,7 @@ class Record(lib.Case):
             verdict = lib.ask_json(f"{hub.url}/api/v1/jobs/{job['id']}/verdict")
             self.assertEqual(len(verdict["devices"]), i + 1, verdict)
             go(i)
-        run.wait_line("^what it did: " + address)
+        run.wait_line("^run page: " + address)
         (job,) = self.jobs(hub)
         self.assertEqual((job["state"], len(job["devices"]), job["attributes"]["exit_code"]), ("ended", 2, 0))
 
