@@ -669,7 +669,8 @@ void live_before(struct live *l, struct node_now *now, size_t device, const stru
         ld->known_ms = b->known_ms;
         ld->from_before = true;
     }
-    if (!ld->work_ms && (!d->idle_since_ms || b->idle_ms < d->idle_since_ms)) { /* nor was it at work since */
+    int64_t least_ms = ld->idle_told ? MINUTE_MS : 1; /* another hub has it exactly, this one to the minute */
+    if (!ld->work_ms && (!d->idle_since_ms || b->idle_ms + least_ms <= d->idle_since_ms)) { /* no work since either */
         ld->work_ms = b->work_ms;
         d->idle_since_ms = b->idle_ms;
     }

@@ -4,6 +4,7 @@
  */
 #include "now/node.h"
 
+#include "base/clock.h"
 #include "base/order.h"
 #include "model/names.h"
 
@@ -444,21 +445,31 @@ void node_make_remark(struct live_node *n)
     n->why = WHY_NOT_YET; /* words are made again */
 }
 
+/* A hub that read the moment back has it to the minute: below 0 where this one did, above where the other one did. */
+static int cmp_idle(int64_t own_ms, int64_t other_ms)
+{
+    if (!own_ms || !other_ms || llabs(own_ms - other_ms) >= MINUTE_MS)
+        return 0;
+    return (own_ms % MINUTE_MS != 0) - (other_ms % MINUTE_MS != 0);
+}
+
 bool node_take_since(struct live_node *n, struct device_now *d, const struct live_since *s, bool *ret_differs)
 {
     int64_t *since_ms = d ? &d->since_ms : &n->now.since_ms;
     unsigned state = d ? (unsigned)d->state : (unsigned)n->now.state;
 
-    if (d && s->idle && d->idle_since_ms != s->idle_ms) {
+    int known = d ? cmp_idle(d->idle_since_ms, s->idle_ms) : 0;
+    if (d && d->idle_since_ms != s->idle_ms && (known < 0 || (known == 0 && s->idle))) {
+        struct live_dev *ld = &n->devs[d - n->now.devices];
         d->idle_since_ms = s->idle_ms;
-        int64_t *work_ms = &n->devs[d - n->now.devices].work_ms;
-        *work_ms = *work_ms && s->idle_ms ? s->idle_ms : *work_ms;
+        ld->work_ms = ld->work_ms && s->idle_ms ? s->idle_ms : ld->work_ms;
+        ld->idle_told = true;
         *ret_differs = true;
     }
     if (state != s->state || !s->since_ms)
-        return false;
+        return known > 0;
     if (*since_ms <= s->since_ms)
-        return *since_ms < s->since_ms;
+        return known > 0 || *since_ms < s->since_ms;
     *since_ms = s->since_ms;
     return !(*ret_differs = true);
 }

@@ -75,6 +75,28 @@ static void without_work_since_counts_as_the_hub_of_the_node_has_it(void **unuse
     end_pair(&p);
 }
 
+/* A hub that was restarted has the moment out of the minute tier. */
+static void the_exact_moment_counts_at_both_hubs(void **unused)
+{
+    struct pair p = two_hubs();
+    int64_t exact_ms = T0 / 60000 * 60000 + 22727;
+    struct live_before before = {.known_ms = T0 + 50000, .idle_ms = exact_ms - 22727};
+    (void)unused;
+
+    p.there->devices[1].idle_since_ms = exact_ms;
+    p.here->devices[1].idle_since_ms = exact_ms - 22727;
+    assert_int_equal(forward(p.here, true, p.old, p.there), 1); /* it is known better there */
+    assert_int_equal(p.there->devices[1].idle_since_ms, exact_ms);
+    forward(p.there, false, p.new, p.here);
+    assert_int_equal(p.here->devices[1].idle_since_ms, exact_ms);
+    live_before(p.new, p.here, 1, &before, T0 + 60000); /* what it read itself comes late */
+    assert_int_equal(p.here->devices[1].idle_since_ms, exact_ms);
+    before.idle_ms -= 60000;
+    live_before(p.new, p.here, 1, &before, T0 + 60000);
+    assert_int_equal(p.here->devices[1].idle_since_ms, before.idle_ms);
+    end_pair(&p);
+}
+
 static void another_state_changes_nothing(void **unused)
 {
     struct pair p = two_hubs();
@@ -104,6 +126,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_earlier_time_counts_at_both_hubs),
         cmocka_unit_test(without_work_since_counts_as_the_hub_of_the_node_has_it),
+        cmocka_unit_test(the_exact_moment_counts_at_both_hubs),
         cmocka_unit_test(another_state_changes_nothing),
         cmocka_unit_test(what_is_cut_is_refused),
     };
