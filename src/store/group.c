@@ -187,7 +187,7 @@ static int group_put_records(struct commit_group *g, struct store_op *ops, struc
         code = may == 1 ? group_put_one(g, op, r, log, batches) : may;
     }
     if (code == 0)
-        code = records_touch_blobs(r, g->touches, g->n_touches, log->n);
+        code = records_touch_blobs(r, g->touches, g->n_touches);
     g->n_missing = 0;
     for (size_t i = 0; i < g->n_touches; i++)
         g->n_missing += g->touches[i].missing;
@@ -202,17 +202,31 @@ static bool group_has_records(const struct commit_group *g, const struct store_o
     return g->n_touches > 0;
 }
 
+/* Before the first batch is in it: a log that is empty later was emptied. */
+static int name_log(struct records *r, int64_t log)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%lld", (long long)log);
+    return records_put(r, STORE_SETTING, &(struct store_setting){STORE_LOG_NAMED, str_of(text)});
+}
+
 int group_write_records(struct commit_group *g, struct store_op *ops, struct records *r, struct log *log,
                         struct err *err)
 {
     const struct group_log at = {.n = log_sum(log)->n, .last_row = log_last_row(log)};
 
-    if (!group_has_records(g, ops))
+    bool names = g->named_log != at.n;
+    if (!names && !group_has_records(g, ops))
         return 0;
     int code = records_begin(r, err);
     if (code < 0)
         return code;
-    code = records_end(r, group_put_records(g, ops, r, &at), err);
+    code = group_put_records(g, ops, r, &at);
+    if (code == 0 && names)
+        code = name_log(r, at.n);
+    code = records_end(r, code, err);
+    g->named_log = code == 0 ? at.n : g->named_log;
     g->wrote |= code == 0;
     for (struct store_op *op = ops; op && code == 0; op = op->next)
         op->durable = op->kind != OP_APPEND;

@@ -20,6 +20,7 @@ struct commit_group {
     bool wrote;                                  /* it reached the disk at all */
     bool careful;                                /* the server is waited for with each record: one of them failed */
     size_t n_missing;                            /* blobs: batches that name one are not written */
+    int64_t named_log;                           /* muster.db has this number, STORE_LOG_NAMED. Not reset */
 };
 
 void group_fini(struct commit_group *g);

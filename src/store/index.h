@@ -12,7 +12,7 @@
 
 struct node_blob {
     uint64_t id; /* 0: no entry */
-    int64_t log; /* the newest log known to name it */
+    int64_t log; /* it is kept as long as this log: the newest that names it, or one after */
     bool have;   /* kept or queued */
     bool lost;   /* dropped, the queue being full: a batch that names it must wait until it comes again */
     const struct op_blob *queued; /* until it is durable */

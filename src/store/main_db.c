@@ -156,9 +156,9 @@ int records_put_blob(struct records *r, const char *node, enum blob_kind kind, u
     return RECORDS_POST(r, R_PUT_BLOB, DB_TEXT(node), DB_INT((int64_t)id), DB_INT(kind), DB_INT(log), DB_BYTES(bytes));
 }
 
-static int touch_blob(struct records *r, struct blob_touch *t, int64_t log)
+static int touch_blob(struct records *r, struct blob_touch *t)
 {
-    int code = RECORDS_RUN(r, R_TOUCH_BLOB, DB_TEXT(t->node->key), DB_INT((int64_t)t->id), DB_INT(log));
+    int code = RECORDS_RUN(r, R_TOUCH_BLOB, DB_TEXT(t->node->key), DB_INT((int64_t)t->id), DB_INT(t->until));
 
     if (code == 0 && db_changes(r->db) == 0) { /* or a log as new as this one names it */
         code = records_has_blob(r, t->node->key, t->id);
@@ -168,21 +168,24 @@ static int touch_blob(struct records *r, struct blob_touch *t, int64_t log)
 }
 
 /* A server is asked once for all of them. */
-static int touch_blobs_pg(struct records *r, struct blob_touch *v, size_t n, int64_t log)
+static int touch_blobs_pg(struct records *r, struct blob_touch *v, size_t n)
 {
     struct db_stmt *st = db_stmt(&r->st, R_TOUCH_BLOB);
-    struct pg_array nodes = {0}, ids = {0};
+    struct pg_array nodes = {0}, ids = {0}, until = {0};
 
     pg_array_reset(&nodes, PG_TEXTS, n * (NODE_KEY_MAX + 8) + 64);
     pg_array_reset(&ids, PG_INTS, n * 16 + 64);
+    pg_array_reset(&until, PG_INTS, n * 16 + 64);
     for (size_t i = 0; i < n; i++) {
         pg_array_add_str(&nodes, str_of(v[i].node->key));
         pg_array_add(&ids, (int64_t)v[i].id);
+        pg_array_add(&until, v[i].until);
     }
     int code = pg_array_bind(&nodes, st, 1);
     if (code == 0)
         code = pg_array_bind(&ids, st, 2);
-    db_bind_int(st, 3, log);
+    if (code == 0)
+        code = pg_array_bind(&until, st, 3);
     while (code >= 0 && (code = db_step(st)) == 1) {
         int64_t at = db_number(st, 0);
         if (at >= 1 && at <= (int64_t)n)
@@ -191,17 +194,18 @@ static int touch_blobs_pg(struct records *r, struct blob_touch *v, size_t n, int
     db_reset(st);
     pg_array_fini(&nodes);
     pg_array_fini(&ids);
+    pg_array_fini(&until);
     return code;
 }
 
-int records_touch_blobs(struct records *r, struct blob_touch *v, size_t n, int64_t log)
+int records_touch_blobs(struct records *r, struct blob_touch *v, size_t n)
 {
     int code = 0;
 
     if (n && pg_is(r->db))
-        return touch_blobs_pg(r, v, n, log);
+        return touch_blobs_pg(r, v, n);
     for (size_t i = 0; i < n && code == 0; i++)
-        code = touch_blob(r, &v[i], log);
+        code = touch_blob(r, &v[i]);
     return code;
 }
 

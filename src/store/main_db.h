@@ -42,9 +42,10 @@ int records_put_blob(struct records *r, const char *node, enum blob_kind kind, u
 struct blob_touch { /* a blob that a log names for the first time */
     struct index_node *node;
     uint64_t id;
-    bool missing; /* set: it is not there. It went for its age after its sender was told that it is kept */
+    int64_t until; /* it is kept as long as this log */
+    bool missing;  /* set: it is not there. It went for its age after its sender was told that it is kept */
 };
-int records_touch_blobs(struct records *r, struct blob_touch *v, size_t n, int64_t log);
+int records_touch_blobs(struct records *r, struct blob_touch *v, size_t n);
 int records_put(struct records *r, enum store_kind kind, const void *record);
 int records_put_job(struct records *r, const struct job_fact *j); /* job_table.c */
 int records_change_job(struct records *r, const struct job_change *c);

@@ -113,6 +113,7 @@ struct store_token {
 /* What is noted of a node's token that came by an enroll token, before that one's id. */
 #define STORE_ENROLLED_WITH "enrolled with "
 
+#define STORE_LOG_NAMED "log_named" /* the setting with the number of the newest log */
 /* The setting that says something else after each token that was put, from whichever process. */
 #define STORE_TOKENS_VERSION "tokens_version"
 

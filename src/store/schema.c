@@ -107,7 +107,8 @@ static const char *const upgrades[] = {
     "SELECT 1",
 };
 
-/* last_log of blobs: the newest log file with a batch that names it; when that file goes, so does the blob */
+/* last_log of blobs: the newest log file with a batch that names it, or one of the next; when that goes, so does the
+ * blob */
 #define MAIN_TABLES                                                                                                    \
     "CREATE TABLE nodes(key TEXT PRIMARY KEY, name TEXT NOT NULL, own_name TEXT NOT NULL, address TEXT NOT NULL,"      \
     " retired INTEGER NOT NULL, maintenance INTEGER NOT NULL, demo INTEGER NOT NULL, first_ms INTEGER NOT NULL,"       \

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/lock.h"
 #include "base/mem.h"
+#include "base/rand.h"
 #include "base/thread.h"
 #include "sql/pg.h"
 #include "store/archive.h"
@@ -26,6 +27,7 @@
 #define RETRY_MS    1000  /* what could not be written is tried again after this, if nothing else comes */
 #define REST_LEAST  100   /* ms of a rest that are not cut short */
 #define TRIES       4     /* on a server that other hubs write to, too */
+#define BLOB_AHEAD  8     /* logs: fewer than this after the one that names it, a blob is kept */
 
 /* False when the time ran out. A poll and not a timed condition: those want to be told the time of day. */
 static bool writer_sleep(struct writer *w, int64_t ms)
@@ -40,6 +42,13 @@ static bool writer_sleep(struct writer *w, int64_t ms)
 
 /* ---- the commit ---- */
 
+/* Were all blobs kept up to this log alone, the next log would touch those of every node at once, and agents would wait
+ * for that. */
+static int64_t blob_ahead(const struct index_node *n, int64_t log)
+{
+    return (int64_t)((fnv64(n->key, strlen(n->key)) >> 8 ^ (uint64_t)log) % BLOB_AHEAD);
+}
+
 /* Blobs that the log does not name yet. Marked as if they were written; unmarked if that fails. */
 static void writer_find_touches(struct writer *w, struct store_op *ops, int64_t log)
 {
@@ -52,10 +61,10 @@ static void writer_find_touches(struct writer *w, struct store_op *ops, int64_t 
             struct op_batch *b = &a->v[i / 2];
             uint64_t id = i % 2 ? b->b.procs : b->b.facts;
             struct node_blob *blob = id ? index_put_blob(b->node, id) : NULL;
-            if (!blob || blob->log == log)
+            if (!blob || blob->log >= log)
                 continue;
-            blob->log = log;
-            VEC_ADD(g->touches, g->n_touches, g->cap_touches, (struct blob_touch){b->node, id, false});
+            blob->log = log + blob_ahead(b->node, log);
+            VEC_ADD(g->touches, g->n_touches, g->cap_touches, (struct blob_touch){b->node, id, blob->log, false});
         }
     }
 }

@@ -152,8 +152,8 @@ static void put_the_rest(struct records *r)
     assert_int_equal(records_put_blob(r, "a", BLOB_FACTS, UINT64_MAX - 5, 2, STR("other")), 0);
     assert_int_equal(records_put_blob(r, "b", BLOB_PROCS, 5, 1, STR("")), 0);
     struct index_node b = {.key = "b"}, nobody = {.key = "nobody"};
-    struct blob_touch t[] = {{&b, 5, false}, {&nobody, 5, false}, {&b, 6, false}, {&b, 5, false}};
-    assert_int_equal(records_touch_blobs(r, t, ARRAY_LEN(t), 4), 0);
+    struct blob_touch t[] = {{&b, 5, 4, false}, {&nobody, 5, 4, false}, {&b, 6, 4, false}, {&b, 5, 4, false}};
+    assert_int_equal(records_touch_blobs(r, t, ARRAY_LEN(t)), 0);
     for (size_t i = 0; i < ARRAY_LEN(t); i++)
         assert_int_equal(t[i].missing, i == 1 || i == 2);
     for (int i = 1; i < 4; i++)

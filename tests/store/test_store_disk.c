@@ -32,14 +32,19 @@ static void flush(struct store *s)
         fail_msg("%s", err.msg);
 }
 
-static void put_one(struct store *s, uint64_t number, size_t len)
+static void put_of(struct store *s, const char *node, uint64_t number, uint64_t facts, size_t len)
 {
     char bytes[20000];
-    struct store_batch b = batch_make("n", 1, number, bytes, len);
+    struct store_batch b = batch_make(node, 1, number, bytes, len);
 
-    b.facts = 100 + number;
+    b.facts = facts;
     store_append(s, &b, 1, NULL, NULL);
     flush(s);
+}
+
+static void put_one(struct store *s, uint64_t number, size_t len)
+{
+    put_of(s, "n", number, 100 + number, len);
 }
 
 /* One commit each, so that rotation may follow each. */
@@ -275,7 +280,9 @@ static void a_nodes_newest_blobs_stay(void **unused)
     store_put(s, STORE_NODE, &n, 1, NULL, NULL);
     flush(s);
     clock_set_for_test(NOW + 100000);
-    put(s, 100, 100, 1000);
+    put(s, 100, 110, 1000); /* blobs are kept for some logs more */
+    clock_set_for_test(NOW + 200000);
+    put(s, 200, 200, 1000);
     assert_int_equal(count(s).n, 1);
     assert_true(store_get_blob(s, "n", 101, NULL, NULL) == 1);
     assert_false(store_get_blob(s, "n", 102, NULL, NULL) == 1);
@@ -285,6 +292,33 @@ static void a_nodes_newest_blobs_stay(void **unused)
 }
 
 /* ---- who may open it ---- */
+
+/* Nodes whose facts came together: when the next log begins, few of them are written again. */
+static void blobs_of_many_nodes_are_not_touched_at_once(void **unused)
+{
+    enum { NODES = 64 };
+    char *dir = dir_new(), name[16];
+    struct store_conf conf = {.dir = dir, .commit_ms = 1, .rotate_bytes = NODES * 1000};
+    struct store *s = open_conf(&conf);
+
+    (void)unused;
+    for (uint64_t round = 1; round <= 8; round++) {
+        for (int i = 0; i < NODES; i++) {
+            snprintf(name, sizeof(name), "n%d", i);
+            if (round == 1)
+                store_put_blob(s, name, BLOB_FACTS, 7, STR("facts"));
+            put_of(s, name, round, 7, 1000);
+        }
+        AUTO_FREE char *now = mem_fmt("SELECT count(*) FROM blobs WHERE last_log < %d", logs(dir) - 1);
+        assert_int_equal(ask(dir, "muster.db", now), 0); /* all are kept as long as a log names them */
+        if (round == 1)
+            assert_true(ask(dir, "muster.db",
+                            "SELECT max(n) FROM (SELECT count(*) AS n FROM blobs GROUP BY last_log)") < NODES / 2);
+    }
+    assert_int_equal(count(s).n, 8 * NODES);
+    store_close(s);
+    dir_free(dir);
+}
 
 static void a_second_hub_is_refused(void **unused)
 {
@@ -830,7 +864,8 @@ TESTS(cmocka_unit_test(the_newest_batches_of_each_node_are_found),
       cmocka_unit_test(without_a_clock_nothing_goes_by_age),
       cmocka_unit_test(a_time_in_the_future_does_not_keep_a_file_for_ever),
       cmocka_unit_test(what_is_beyond_keep_bytes_goes), cmocka_unit_test(a_nodes_newest_blobs_stay),
-      cmocka_unit_test(a_second_hub_is_refused), cmocka_unit_test(tools_read_everything_and_write_tokens_beside_a_hub),
+      cmocka_unit_test(blobs_of_many_nodes_are_not_touched_at_once), cmocka_unit_test(a_second_hub_is_refused),
+      cmocka_unit_test(tools_read_everything_and_write_tokens_beside_a_hub),
       cmocka_unit_test(files_are_ours_alone_to_read), cmocka_unit_test(t7_a_newer_file_is_refused),
       cmocka_unit_test(t7_an_older_file_is_brought_up_to_date), cmocka_unit_test(somebody_elses_database_is_refused),
       cmocka_unit_test(a_damaged_log_costs_only_itself), cmocka_unit_test(a_scan_reads_around_damage_and_says_so),
