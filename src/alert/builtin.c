@@ -413,7 +413,7 @@ bool alert_run_goes_on(const struct auto_runs *runs, const struct alert *a)
 static void look_hub(const struct rule_look *k)
 {
     static const char *const subjects[] =
-        {[SCENE_STORE] = "store", [SCENE_SOURCES] = "sources", [SCENE_CHANNELS] = "channels"};
+        {[SCENE_STORE] = "store", [SCENE_SOURCES] = "sources", [SCENE_CHANNELS] = "channels", [SCENE_WANDB] = "wandb"};
 
     if (k->s->wrong[k->r->limit])
         rule_found(k, (struct alert_finding){.subject = subjects[k->r->limit], .text = k->s->wrong[k->r->limit]});
@@ -520,6 +520,9 @@ const struct alert_rule alert_builtin[] = {
     RULE("wandb", WARNING, 0, 0,
          "W&B runs: several at once on one host, a project that could not be read, a check that failed, low usage",
          "muster wandb check; docs/wandb.md", .notice = true, .look = look_wandb),
+    RULE("wandb-failed", WARNING, 0, 0, "a pull, push or check of W&B failed, until one succeeds",
+         "muster doctor shows the error; the hub tries again after 15 minutes, four times", .now_only = true,
+         .look = look_hub, .limit = SCENE_WANDB),
     RULE("store", CRITICAL, 10 * SEC, 30 * SEC, "the hub cannot store what it gets",
          "make room on the hub's disk: agents keep theirs until then", .now_only = true, .look = look_hub,
          .limit = SCENE_STORE),

@@ -55,13 +55,14 @@ struct hub_alerts {
     struct silence **silences;
     size_t n_silences, cap_silences;
     int64_t last_silence, looked_ms, rest_ms;
-    bool led;             /* this hub led when it last looked */
-    struct timer *turn;   /* set: a look is under way, … */
-    size_t part;          /* … in this part of it, … */
-    int64_t spent_us;     /* … took so long so far, … */
-    struct node_place at; /* … has got to this node, … */
-    uint64_t renames;     /* … when so many nodes had been renamed, … */
-    int begun;            /* … and was begun so many times */
+    wandb_error_fn *wandb_error; /* NULL: not registered */
+    bool led;                    /* this hub led when it last looked */
+    struct timer *turn;          /* set: a look is under way, … */
+    size_t part;                 /* … in this part of it, … */
+    int64_t spent_us;            /* … took so long so far, … */
+    struct node_place at;        /* … has got to this node, … */
+    uint64_t renames;            /* … when so many nodes had been renamed, … */
+    int begun;                   /* … and was begun so many times */
 };
 
 #define SETTINGS alert
@@ -321,6 +322,13 @@ static void hear_news(void *self, const struct news *n)
         take_record(self, n->record, n->now_ms);
 }
 
+void hub_alerts_wandb(struct hub *h, wandb_error_fn *error)
+{
+    struct hub_alerts *d = feature_self(&h->features, &alert_feature);
+
+    d->wandb_error = error;
+}
+
 static void forget_old(struct hub_alerts *d, int64_t now_ms)
 {
     size_t n = 0;
@@ -414,6 +422,8 @@ static void scene_of(struct hub_alerts *d, int64_t now_ms, struct whole_scene *w
     if (h->api.sources)
         sources_said_notice(h->api.sources, now_ms, w->wrong[SCENE_SOURCES]);
     outbox_notice(h->outbox, w->wrong[SCENE_CHANNELS], NOTICE_MAX);
+    if (d->wandb_error)
+        d->wandb_error(h, w->wrong[SCENE_WANDB]);
     w->s.recent = d->recent;
     w->s.n_recent = d->n_recent;
     for (int i = 0; i < SCENE_WRONGS; i++)

@@ -19,3 +19,6 @@ const struct alert_rules *hub_alerts_rules(struct hub *h);
 struct alert_rules *hub_alerts_rules_again(struct hub *h); /* the same, the caller's own */
 /* What would fire now if nothing had to last: see is called for each. */
 void hub_alerts_test(struct hub *h, see_fn *see, void *arg);
+/* wandb/ registers what writes its error ("": none) when it opens. */
+typedef void wandb_error_fn(struct hub *h, char out[NOTICE_MAX]);
+void hub_alerts_wandb(struct hub *h, wandb_error_fn *error);

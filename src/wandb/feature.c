@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <event2/event.h>
 
+#include "alert/feature.h"
 #include "base/clock.h"
 #include "base/command.h"
 #include "base/file.h"
@@ -55,7 +56,7 @@ struct turn {
     int64_t again_ms;           /* not before */
     int64_t began_ms, ended_ms; /* the last time */
     int64_t good_ms;            /* when it last ended well */
-    char error[SAID_MAX];       /* of the last time; empty: it ended well, or never ran */
+    char error[SAID_MAX];       /* of the last time; empty: it succeeded, or never ran. Kept over a restart */
 };
 
 struct told { /* an event of the file */
@@ -164,6 +165,8 @@ static void state_read(struct hub_wandb *d, struct str rest)
     d->turns[CHECK].slot_ms = d->turns[CHECK].done_ms = v[1];
     d->event_id = v[2];
     d->turns[PUSH].due = v[3] != 0;
+    for (int t = 0; t < VERBS && str_cut(&rest, '\n', &word); t++)
+        snprintf(d->turns[t].error, SAID_MAX, "%.*s", (int)MIN(word.len, SAID_MAX - 1u), word.p);
 }
 
 static void state_load(struct hub_wandb *d)
@@ -188,10 +191,12 @@ static void hear_news(void *self, const struct news *w)
 
 static void state_keep(struct hub_wandb *d)
 {
-    AUTO_BUF b = BUF_INIT(200);
+    AUTO_BUF b = BUF_INIT(200 + VERBS * SAID_MAX);
 
     buf_addf(&b, "%lld %lld %lld %d ", (long long)d->turns[PULL].done_ms, (long long)d->turns[CHECK].done_ms,
              (long long)d->event_id, d->turns[PUSH].due);
+    for (int t = 0; t < VERBS; t++)
+        buf_addf(&b, "%s\n", d->turns[t].error);
     int r = hub_put_once(d->h, STORE_SETTING, &(struct store_setting){KEPT_AS, buf_str(&b)}, 1, NULL, NULL);
     if (r < 0)
         log_warn("wandb", "what was done cannot be noted: %s", store_why(r));
@@ -309,6 +314,7 @@ static void keep_error(struct hub_wandb *d, const struct command_result *r, char
     error = str_trim(error);
     snprintf(out, SAID_MAX, "%.*s%s%.*s", (int)MIN(line.len, 150u), line.len ? line.p : "", line.len ? ": " : "",
              (int)MIN(error.len, 160u), error.len ? error.p : "");
+    out[strcspn(out, "\n")] = '\0'; /* a line of what is kept */
 }
 
 /* What is to be done is for whoever leads, by what is stored. */
@@ -330,7 +336,7 @@ static void ended(void *arg, const struct command_result *r)
     struct hub_wandb *d = arg;
     struct turn *t = &d->turns[d->verb];
     int64_t now_ms = clock_wall_ms();
-    char span[24];
+    char span[24], before[SAID_MAX];
     bool pulled = d->verb == PULL && (r->status == 0 || r->status == 1 || r->status == 3); /* all, or what could be */
 
     d->running = NULL;
@@ -339,6 +345,7 @@ static void ended(void *arg, const struct command_result *r)
         return;
     }
     t->ended_ms = now_ms;
+    mem_copy_str(before, sizeof(before), t->error);
     keep_error(d, r, t->error);
     d->turns[PUSH].due |= pulled && settings_of(d)->push;
     if (!r->error) {
@@ -354,10 +361,11 @@ static void ended(void *arg, const struct command_result *r)
         t->tries = 0;
         log_error("wandb", "%s failed: %s", verb_words[d->verb], t->error);
     }
-    if (!t->due && (t->done_ms != t->slot_ms || d->verb == PUSH)) {
+    bool seen_to = !t->due && (t->done_ms != t->slot_ms || d->verb == PUSH);
+    if (seen_to)
         t->done_ms = t->slot_ms;
+    if (seen_to || strcmp(before, t->error) != 0)
         state_keep(d);
-    }
     if (pulled)
         wandb_jobs_due(d->jobs);
     if (!d->stopped && !d->look)
@@ -458,6 +466,15 @@ static void tick(void *self, int64_t now_ms)
 
 /* ---- start, settings and end ---- */
 
+static void say_error(struct hub *h, char out[NOTICE_MAX])
+{
+    const struct hub_wandb *d = feature_self(&h->features, &wandb_feature);
+
+    for (int v = 0; d && v < VERBS && !out[0]; v++)
+        if (d->turns[v].error[0])
+            snprintf(out, NOTICE_MAX, "Weights & Biases: %s failed: %.140s", verb_words[v], d->turns[v].error);
+}
+
 static void *open_wandb(struct hub *h)
 {
     struct hub_wandb *d = NEW(struct hub_wandb, .h = h);
@@ -466,6 +483,7 @@ static void *open_wandb(struct hub *h)
     d->jobs = wandb_jobs_new(h);
     mem_copy_str(d->self, sizeof(d->self), file_self(self, sizeof(self)));
     report_take_source(h, &wandb_runs);
+    hub_alerts_wandb(h, say_error);
     return d;
 }
 
@@ -473,6 +491,8 @@ static void take_times(struct turn *t, const struct opt_list *l)
 {
     t->n_times = (size_t)MAX(wandb_times(l, "", t->times, TIMES_MAX, NULL), 0);
     t->due = t->due && t->n_times;
+    if (!t->n_times)
+        t->error[0] = '\0';
 }
 
 static void take_settings(void *self, UNUSED void *next)
@@ -488,6 +508,8 @@ static void take_settings(void *self, UNUSED void *next)
     take_times(&d->turns[PULL], &c->schedule);
     take_times(&d->turns[CHECK], &c->check);
     d->turns[PUSH].due = d->turns[PUSH].due && d->turns[PULL].n_times;
+    if (!c->push)
+        d->turns[PUSH].error[0] = '\0';
     if (c->config && zone_of(c->config, &d->zone, &err) < 0)
         log_error("wandb", "nothing is pulled: %s", err.msg);
 }
@@ -516,14 +538,28 @@ static void say_failed(void *self, struct status *s)
 {
     const struct hub_wandb *d = self;
 
-    for (int v = 0; v < VERBS && !s->notice[0]; v++)
-        if (d->turns[v].error[0])
-            snprintf(s->notice, NOTICE_MAX, "Weights & Biases: %s failed: %.140s", verb_words[v], d->turns[v].error);
+    say_error(d->h, s->notice);
+}
+
+/* When it runs next: at its time, or when it is tried again. A push follows a pull. 0: never. */
+static int64_t next_ms(const struct hub_wandb *d, enum verb v, int64_t now_ms)
+{
+    const struct turn *t = &d->turns[v];
+    int64_t last_ms, next = INT64_MAX;
+
+    if (!d->zone || (v == PUSH && !settings_of(d)->push))
+        return 0;
+    wandb_slots(t->times, t->n_times, d->zone, now_ms, &last_ms, &next);
+    if (t->due)
+        next = MIN(next, now_ms + MAX(t->again_ms - clock_mono_ms(), 0));
+    else if (v == PUSH)
+        next = next_ms(d, PULL, now_ms);
+    return next == INT64_MAX ? 0 : next;
 }
 
 static void json_at(struct json *j, const char *key, int64_t ms)
 {
-    if (ms && ms != INT64_MAX)
+    if (ms)
         json_fixed(j, key, ms, 1000);
     else
         json_cstr(j, key, NULL);
@@ -546,11 +582,8 @@ void hub_wandb_json(const struct hub_wandb *d, struct buf *out)
     json_end_obj(&j);
     for (int v = 0; v < VERBS; v++) {
         const struct turn *t = &d->turns[v];
-        int64_t last_ms, next_ms = 0;
-        if (d->zone)
-            wandb_slots(t->times, t->n_times, d->zone, now_ms, &last_ms, &next_ms);
         json_obj(&j, verb_words[v]);
-        json_at(&j, "next", next_ms);
+        json_at(&j, "next", next_ms(d, (enum verb)v, now_ms));
         json_at(&j, "began", t->began_ms);
         json_at(&j, "ended", t->ended_ms);
         json_at(&j, "good", t->good_ms);

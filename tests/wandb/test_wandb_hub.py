@@ -443,6 +443,8 @@ class Daily(lib.Case):
             hub = self.hub(s, more=f", push: true, check: ['{self.slot}']")
             state = lib.wait_until("pushed", lambda: (lambda v: v if v["push"]["ended"] else None)(self.state(hub)))
             self.assertEqual((state["push"]["error"], state["pull"]["error"], state["check"]["began"]), (None, None, None))
+            self.assertGreater(state["push"]["next"], time.time())
+            self.assertEqual(state["push"]["next"], state["pull"]["next"])
             runs = [r for r in self.world.find("lender", "gpu-dashboard").byname.values() if "latest" in r.tags]
             self.assertEqual({tuple(sorted(set(r.tags) - {"latest"})) for r in runs}, {("overall",), ("Acme",), ("Brick",)})
             self.assertTrue(all(r.displayName == f"Tables_{self.yesterday}" for r in runs))
@@ -477,6 +479,12 @@ class Daily(lib.Case):
             state = self.settled(hub, good=False)
             self.assertEqual((state["pull"]["tries"], state["pull"]["good"]), (1, None))
             self.assertTrue(state["pull"]["error"])
+            self.assertLess(abs(state["pull"]["next"] - state["pull"]["ended"] - 900), 60)  # the next try, not the time of tomorrow
+            self.assertIsNone(state["push"]["next"])  # not configured
+            fires = lib.wait_until("an alert", lambda: [r for r in lib.ask_json(f"{hub.url}/api/v1/alerts")["rows"] if r["rule"] == "wandb-failed"])
+            self.assertIn("Weights & Biases: pull failed", fires[0]["text"])
+            status, out, _ = self.run_any(lib.MUSTER, "alerts", "--hub", hub.url)
+            self.assertEqual((status, "wandb-failed" in out), (1, True))
             lib.wait_until("screens say so", lambda: "Weights & Biases: pull failed" in lib.ask(f"{hub.url}/?term=true")[2].decode())
             events = lib.wait_until("an event", lambda: [e for e in lib.ask_json(f"{hub.url}/api/v1/events?limit=50") if e["kind"] == "wandb"])
             self.assertIn("acme/llm", events[0]["text"])
@@ -485,6 +493,7 @@ class Daily(lib.Case):
             n = len(events)
             hub.stop()
             hub = self.hub(s)  # each is passed on once
+            self.assertTrue(self.state(hub)["pull"]["error"])  # kept over the restart
             self.settled(hub, good=False)
             with sqlite3.connect(f"file:{self.path('data/muster.db')}?mode=ro", uri=True) as db:
                 self.assertLessEqual(n, db.execute("select count(distinct code) from events where node = ''").fetchone()[0])
