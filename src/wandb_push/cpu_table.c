@@ -86,7 +86,7 @@ static int make_one(const char *key, const struct report_row *weeks, size_t n_we
         add_week(&rows, &weeks[i], cpus, uses + at, of_week);
         at += of_week;
     }
-    return tables_write(key, &rows, 0, ret, err);
+    return tables_write(key, rows.n ? &rows : NULL, 0, ret, err);
 }
 
 int cpu_tables_make(const struct tables_ask *ask, const struct company *co, int32_t cpus, const struct report *weekly,

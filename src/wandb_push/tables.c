@@ -90,7 +90,7 @@ int tables_write(const char *key, const struct rows *rows, size_t first, struct 
     struct table t = {.key = key, .file = BUF_INIT(FILE_MAX), .media = BUF_INIT(FILE_MAX)};
 
     rows_init(&none, column, 1);
-    r = rows && rows->n ? *rows : none;
+    r = rows ? *rows : none;
     if (first)
         r.n = MIN(r.n, first);
     if (r.n > TABLE_ROWS_MAX)
@@ -136,10 +136,11 @@ static int table_of(const char *key, const struct report *r, size_t first, size_
 {
     struct report part = *r;
     struct report_table shown;
+    bool empty = nothing(r, first, n) && !noted(r, first, n);
 
-    if (nothing(r, first, n) && !noted(r, first, n))
+    if (empty && r->period != REPORT_SUMMARY)
         return tables_write(key, NULL, 0, ret, err);
-    part.n = n;
+    part.n = empty ? 0 : n;
     part.rows = r->rows ? r->rows + first : NULL;
     part.projects = r->projects ? r->projects + first : NULL;
     report_table(&part, NAMING_FULL, HEADINGS_JA, &shown);

@@ -63,6 +63,6 @@ bool tables_active(const struct company *co, int32_t from, int32_t to);
 /* The last day up to `to` on which it has nodes: `to` itself while it does. INT32_MIN: there is none. */
 int32_t tables_last_day(const struct company *co, int32_t to);
 
-/* One table of the first rows (0: of all); without rows it has the one column "column". */
+/* One table of the first rows (0: of all). rows NULL: an empty one with the one column "column". */
 int tables_write(const char *key, const struct rows *rows, size_t first, struct table *ret, struct err *err);
 void table_fini(struct table *t);

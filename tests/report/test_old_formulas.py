@@ -83,10 +83,10 @@ class Old:
                     out[company, str(dates[0])] = self.period(company, dates)
         return out
 
-    def summary(self, company):
-        """By project; of overlaps, each run with the one just before it of its project on its host."""
+    def summary(self, company, first=FIRST):
+        """Of the week from `first` on, by project; of overlaps, each run with the one just before it of its project on its host."""
         out, before = {}, None
-        for r in sorted(self.of(company, [FIRST + DAY * k for k in range(7)]), key=lambda r: (r["project"], r["host"], r["from"])):
+        for r in sorted(self.of(company, [first + DAY * k for k in range(7)]), key=lambda r: (r["project"], r["host"], r["from"])):
             to = out.setdefault(r["project"], {"total_hours": Fraction(0), "total_runs": 0, "master_node_runs": 0, "overlap_runs": 0, "ignore_runs": 0})
             to["total_hours"] += r["hours"] * r["gpus"]
             to["total_runs"] += 1
@@ -107,7 +107,7 @@ class OldFormulas(lib.Case):
         with open(self.path("config.yaml"), "w", encoding="utf-8") as f:
             f.write(CONFIG)
 
-    def report(self, period):
+    def report(self, period, days=f"from={FIRST}&to={LAST}"):
         with open(self.path("all_runs_data.csv"), "w", encoding="utf-8") as f:
             print(COLUMNS, file=f)
             for day, team, project, run, begun, ended, hours, gpus, util, util_max, mem, mem_max, host in ROWS:
@@ -116,7 +116,14 @@ class OldFormulas(lib.Case):
                       "2026-05-10T00:15:00", "exists", sep=",", file=f)
         self.run_ok(lib.MUSTER, "wandb", "import", self.path("all_runs_data.csv"), "--data", self.path("data"))
         hub = self.start_hub("--people-companies", self.path("config.yaml"))
-        return lib.ask_json(f"{hub.url}/api/v1/report?source=wandb&period={period}&from={FIRST}&to={LAST}")["rows"]
+        return lib.ask_json(f"{hub.url}/api/v1/report?source=wandb&period={period}&{days}")["rows"]
+
+    def test_runs_of_wandb_need_no_hub(self):
+        """As the old container: a folder that `muster wandb` made, and the dashboard's config.yaml."""
+        want = self.report("daily")
+        self.run_ok(lib.MUSTER, "wandb", "import", self.path("all_runs_data.csv"), "--data", self.path("alone"))
+        out = self.run_ok(lib.MUSTER, "report", "--data", self.path("alone"), "--people-companies", self.path("config.yaml"), "--from", FIRST, "--to", LAST, "--format", "json")
+        self.assertEqual((json.loads(out)["source"], json.loads(out)["rows"]), ("wandb", want))
 
     def test_days_differ_by_memory_alone_and_by_what_was_not_fetched(self):
         ours = {(r["company"], r["date"]): r for r in self.report("daily")}
@@ -139,6 +146,16 @@ class OldFormulas(lib.Case):
     def test_a_run_overlaps_with_others_than_its_neighbour(self):
         ours = {r["project"]: r for r in self.report("summary") if r["company_name"] == "Calm"}
         self.assertEqual(differing(Old().summary("Calm"), ours), {("llm", "overlap_runs"): (1, 2), ("eval", "overlap_runs"): (0, 1)})
+
+    def test_the_weekly_report_of_the_notebook_is_a_monday_week(self):
+        """create_weekly_report.ipynb, run on a day: Monday to Sunday of the week before; docs/migrating/gpu-dashboard.md has the options."""
+        day = datetime.date(2026, 5, 14)
+        monday = day - DAY * (day.weekday() + 7)
+        self.assertEqual(monday, datetime.date(2026, 5, 4))
+        ours = {r["project"]: r for r in self.report("summary", f"week-start=monday&to={monday + 6 * DAY}") if r["company_name"] == "Bolt"}
+        old = Old().summary("Bolt", monday)
+        self.assertEqual((set(ours), differing(old, ours)), ({"tts", "asr"}, {}))
+        self.assertNotEqual(old, Old().summary("Bolt"))  # a Sunday week has a run of the third, too
 
     def test_the_documented_forms_count_the_gpus_of_every_team(self):
         world = wandb_world.World()

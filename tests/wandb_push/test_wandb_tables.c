@@ -138,7 +138,7 @@ static void runs_have_the_keys_of_the_old_tool(void **unused)
         "Beta company_daily_gpu_usage_within_30days 2 13",
         "Beta company_weekly_gpu_usage 1 13",
         "Beta company_weekly_gpu_usage_within_4weeks 1 13",
-        "Beta company_summary 0 1",
+        "Beta company_summary 0 7",
     };
     struct tables t;
     struct err err = {0};
@@ -165,7 +165,7 @@ static void runs_have_the_keys_of_the_old_tool(void **unused)
     tables_fini(&t);
 }
 
-static void a_table_of_nothing_has_one_column(void **unused)
+static void a_table_of_nothing_has_one_column_and_a_summary_all(void **unused)
 {
     struct tables t;
     struct err err = {0};
@@ -173,7 +173,9 @@ static void a_table_of_nothing_has_one_column(void **unused)
     (void)unused;
     ask.n_runs = 0;
     assert_int_equal(tables_make(&ask, &t, &err), 0);
-    assert_string_equal(table(&t, "Beta", "company_summary")->media.p, "{\"columns\":[\"column\"],\"data\":[]}");
+    assert_string_equal(table(&t, "Beta", "company_summary")->media.p,
+                        "{\"columns\":[\"company_name\",\"project\",\"Total hours\",\"Total runs\","
+                        "\"master_node_runs\",\"overlap_runs\",\"ignore_runs\"],\"data\":[]}");
     assert_true(t.sets[0].warning);
     tables_fini(&t);
     ask.n_companies = 0;
@@ -287,7 +289,7 @@ static void a_company_is_active_on_days_with_nodes(void **unused)
 
 TESTS(cmocka_unit_test_setup(a_table_is_as_wandb_writes_it, set_up),
       cmocka_unit_test_setup(runs_have_the_keys_of_the_old_tool, set_up),
-      cmocka_unit_test_setup(a_table_of_nothing_has_one_column, set_up),
+      cmocka_unit_test_setup(a_table_of_nothing_has_one_column_and_a_summary_all, set_up),
       cmocka_unit_test_setup(thirty_days_and_four_weeks_are_the_newest, set_up),
       cmocka_unit_test_setup(cpu_hours_of_a_week_are_at_most_what_was_lent, set_up),
       cmocka_unit_test_setup(what_is_not_known_is_said_in_every_table, set_up),
