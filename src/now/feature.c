@@ -12,6 +12,7 @@
 #include "hub/handlers.h"
 #include "hub/self.h"
 #include "model/names.h"
+#include "now/feature.h"
 #include "now/live.h"
 #include "now/streams.h"
 #include "people/identities.h"
@@ -56,6 +57,11 @@ static int read_rule(const struct now_settings *conf, struct state_rule *ret, st
     rule.down_exact = conf->down_exact;
     *ret = rule;
     return 0;
+}
+
+int state_rule_of_conf(const struct hub_conf *conf, struct state_rule *ret, struct err *err)
+{
+    return read_rule(feature_settings(conf, &now_feature), ret, err);
 }
 
 struct now_next {

@@ -12,6 +12,7 @@
 #include "base/order.h"
 #include "base/timer.h"
 #include "hub/hub.h"
+#include "people/feature.h"
 #include "people/people_build.h"
 
 #define FILE_MAX   (1u << 20)
@@ -253,6 +254,17 @@ static int prepare_people(void *self, const struct hub_conf *conf, void **next, 
         if (c->unix_groups.v[i][0] == '-' || !c->unix_groups.v[i][0])
             r = err_set(err, -EINVAL, "people_unix_groups: '%s' is not a group", c->unix_groups.v[i]);
     return r < 0 ? r : make(conf, d ? &d->groups : NULL, &n->files, &n->people, err);
+}
+
+int people_of_conf(const struct hub_conf *conf, struct people **ret, struct err *err)
+{
+    void *next = NULL;
+    int r = prepare_people(NULL, conf, &next, err);
+
+    if (r == 0)
+        *ret = people_ref(((struct people_next *)next)->people);
+    drop_people(next);
+    return r;
 }
 
 /* It is in force from now on, and asks for Unix groups where it needs them. */

@@ -2,6 +2,7 @@
  * routes_report.c: the route /api/v1/report: what companies used of what was assigned to them. Parameters are read on
  * the loop; the zone's file, the records and the arithmetic are a worker's.
  */
+#include "report/direct.h"
 #include "report/pages.h"
 #include "report/report.h"
 
@@ -315,35 +316,45 @@ static void look_at_hub(struct report_job *job, struct api *a)
     }
 }
 
-enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
+/* The parameters. False: rp has a 400. */
+static bool job_read(struct report_job *want, const struct request *rq, struct reply *rp)
 {
-    struct report_job want = {.ask = {.run = report_run, .end = report_end}, .now_ms = rq->now_ms};
     int headings = choice(rq, rp, "headings", headings_words, HEADINGS_EN);
     int format = headings < 0 ? -1 : choice(rq, rp, "format", report_formats, REPORT_JSON);
     int week_start = format < 0 ? -1 : choice(rq, rp, "week-start", week_days, SUNDAY);
     int source = week_start < 0 ? -1 : choice(rq, rp, "source", report_sources, SOURCE_AUTO);
 
-    want.period = source < 0 ? -1 : choice(rq, rp, "period", report_words, REPORT_DAILY);
-    if (want.period < 0)
+    want->period = source < 0 ? -1 : choice(rq, rp, "period", report_words, REPORT_DAILY);
+    if (want->period < 0)
+        return false;
+    if (want->period == REPORT_RUNS && source != SOURCE_BOTH && source != SOURCE_AUTO)
+        return reply_refuse(rp, 400, "runs are compared one by one: that takes both sources");
+    if (want->period == REPORT_SUMMARY && source == SOURCE_BOTH)
+        return reply_refuse(rp, 400,
+                            "a project of W&B is none of ours: ask for the summary of one source, or for runs");
+    want->source = want->period == REPORT_RUNS ? SOURCE_BOTH : (enum report_source)source;
+    want->look = (struct report_look){.format = (enum report_format)format,
+                                      .headings = (enum headings)headings,
+                                      .week_start = week_start,
+                                      .now_ms = rq->now_ms,
+                                      .term = {.width = (int)request_int(rq, "width", 0, 0, 1000),
+                                               .colour = request_flag(rq, "colour")}};
+    want->now_ms = rq->now_ms;
+    want->partial = request_flag(rq, "partial");
+    want->company = keep(want, request_query(rq, "company"));
+    want->from = keep(want, request_query(rq, "from"));
+    want->to = keep(want, request_query(rq, "to"));
+    want->last = keep(want, request_query(rq, "last"));
+    want->zone = keep(want, request_query(rq, "zone"));
+    return true;
+}
+
+enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct report_job want = {.ask = {.run = report_run, .end = report_end}};
+
+    if (!job_read(&want, rq, rp))
         return REPLY_NOW;
-    if (want.period == REPORT_RUNS && source != SOURCE_BOTH && source != SOURCE_AUTO)
-        return reply_problem(rp, 400, "runs are compared one by one: that takes both sources");
-    if (want.period == REPORT_SUMMARY && source == SOURCE_BOTH)
-        return reply_problem(rp, 400,
-                             "a project of W&B is none of ours: ask for the summary of one source, or for runs");
-    want.source = want.period == REPORT_RUNS ? SOURCE_BOTH : (enum report_source)source;
-    want.look = (struct report_look){.format = (enum report_format)format,
-                                     .headings = (enum headings)headings,
-                                     .week_start = week_start,
-                                     .now_ms = rq->now_ms,
-                                     .term = {.width = (int)request_int(rq, "width", 0, 0, 1000),
-                                              .colour = request_flag(rq, "colour")}};
-    want.partial = request_flag(rq, "partial");
-    want.company = keep(&want, request_query(rq, "company"));
-    want.from = keep(&want, request_query(rq, "from"));
-    want.to = keep(&want, request_query(rq, "to"));
-    want.last = keep(&want, request_query(rq, "last"));
-    want.zone = keep(&want, request_query(rq, "zone"));
     look_at_hub(&want, a);
     want.people = people_ref(a->people);
     want.graphics_mem = live_rule(a->live)->graphics_mem;
@@ -352,4 +363,21 @@ enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
     struct report_job *job = mem_alloc(sizeof(*job));
     *job = want;
     return ask_later(a->hub, rq, rp, &job->ask);
+}
+
+void report_answer(const struct request *rq, const struct report_direct *of, const struct past_source *past,
+                   struct reply *rp)
+{
+    struct report_job job = {.people = of->people,
+                             .graphics_mem = of->graphics_mem,
+                             .own_zone = of->zone,
+                             .wandb = of->wandb,
+                             .alone = true,
+                             .n = of->n_nodes};
+
+    job.nodes = arena_alloc(&job.mem, of->n_nodes + 1, sizeof(*job.nodes));
+    memcpy(job.nodes, of->nodes, of->n_nodes * sizeof(*of->nodes));
+    if (job_read(&job, rq, rp))
+        report_run(&job.ask, past, rp);
+    arena_fini(&job.mem);
 }

@@ -213,6 +213,31 @@ class Report(lib.Case):
         self.assertEqual(summary["from"], "2024-10-17")
         self.assertEqual([r["project"] for r in summary["rows"] if r["company_name"] == "Calm"], [None])
 
+    def test_a_folder_has_the_same_report_beside_a_hub_and_without_one(self):
+        data, env = self.path("data-America-St_Johns"), {"TZ": "UTC", "MUSTER_USAGE_ZONE": "America/St_Johns"}
+        hub = self.hub(World(8), zone="America/St_Johns")
+        days = ["--to", "2024-11-05", "--format", "json"]
+        want = {p: self.run_ok(lib.MUSTER, "report", "--hub", hub.url, "--period", p, *days) for p in ("daily", "monthly", "overall", "summary")}
+        self.assertGreater(sum(r["total_gpu_hour"] for r in json.loads(want["daily"])["rows"]), 100)
+        folder = [["--data", data, "--config", self.path("muster.yaml")]]
+        with open(self.path("with-data.yaml"), "w", encoding="utf-8") as f:
+            f.write(f"data: {data}\n{CONFIG}")
+        folder.append(["--config", self.path("with-data.yaml")])
+        with open(self.path("empty.yaml"), "w", encoding="utf-8"):
+            pass
+        for ended in (False, True):
+            for flags in folder:
+                for period, text in want.items():
+                    self.assertEqual(self.run_ok(lib.MUSTER, "report", *flags, "--period", period, *days, env=env), text, (ended, flags, period))
+            hub.stop()
+        self.run_ok(lib.MUSTER, "report", *folder[0], "--format", "pdf", "-o", self.path("report.pdf"), env=env)
+        self.start_hub("--config", self.path("muster.yaml"), data=data).stop()  # the folder is as it was
+        for flags, status, words in ((["--data", self.path("none")], 1, "there is no hub's data"), (["--data", data, "--config", self.path("empty.yaml")], 1, "no company is known"),
+                                     (["--people-companies", self.path("muster.yaml")], 2, "--people-companies is for --data or --config"),
+                                     ([*folder[0], "--company", "Nope"], 2, "no company is called 'Nope'")):
+            got, out, err = self.run_any(lib.MUSTER, "report", *flags)
+            self.assertEqual((got, out, words in err), (status, "", True), err)
+
     def test_what_cannot_be_is_said(self):
         hub = self.hub(World(9))
         for query, status, words in (("period=hourly", 400, "period 'hourly' is not known: there are daily, weekly"), ("zone=Mars/Base", 400, "Mars/Base"),

@@ -1,0 +1,7 @@
+/* feature.h: the rule of states as the settings of a hub have it, for commands that work without a hub. */
+#pragma once
+
+#include "hub/conf.h"
+#include "now/live.h"
+
+int state_rule_of_conf(const struct hub_conf *conf, struct state_rule *ret, struct err *err);
