@@ -68,6 +68,25 @@ class Packaging(lib.Case):
                 (over,) = json.loads(s["Target"]["Input"])["containerOverrides"]
                 self.assertEqual((over["name"], over["command"][:3]), (box["name"], ["muster", "wandb", "check"]))
 
+    def test_the_roles_of_aws_are_made_with_what_the_task_needs(self):
+        task, schedule = (json.loads(text("aws", name)) for name in ("task-definition.json", "schedule.json"))
+        with open(os.path.join(lib.TOP, "docs", "migrating", "gpu-dashboard.md"), encoding="utf-8") as f:
+            page = f.read()
+        made = re.findall(r"aws iam create-role --role-name (\S+) --assume-role-policy-document file://packaging/aws/(\S+)", page)
+        execution, starter = task["executionRoleArn"], schedule["Target"]["RoleArn"]
+        self.assertEqual([name for name, _ in made], [execution.rsplit("/", 1)[1], starter.rsplit("/", 1)[1]])
+        trusted = [json.loads(text("aws", name))["Statement"][0]["Principal"]["Service"] for _, name in made]
+        self.assertEqual(trusted, ["ecs-tasks.amazonaws.com", "scheduler.amazonaws.com"])
+        may = [(s["Action"], s["Resource"]) for name in ("policy-execution.json", "policy-schedule.json") for s in json.loads(text("aws", name))["Statement"]]
+        self.assertIn(("secretsmanager:GetSecretValue", task["containerDefinitions"][0]["secrets"][0]["valueFrom"] + "-??????"), may)
+        self.assertIn(("iam:PassRole", execution), may)
+        self.assertIn(("ecs:RunTask", schedule["Target"]["EcsParameters"]["TaskDefinitionArn"]), may)
+        for name in re.findall(r"file://(packaging/aws/\S+)", page):
+            self.assertTrue(os.path.exists(os.path.join(lib.TOP, name)), name)
+        net = schedule["Target"]["EcsParameters"]["NetworkConfiguration"]["awsvpcConfiguration"]
+        for word in (*net["Subnets"], *net["SecurityGroups"]):
+            self.assertIn(word, page)  # what the commands replace
+
     def test_the_containers_script_pulls_and_pushes(self):
         world = World()
         world.add_project("acme", "llm")
