@@ -1,5 +1,5 @@
 """Builds libmuster and the program muster, which draws pictures, with the tree's own Makefile and puts them into the package. What this needs from Debian: gcc, make and
-tools/install-deps' libraries; where these are not there the package has no program.
+tools/install-deps' libraries; where these are not there the package has no program. Without a C compiler or make the package is Python alone, and loads the system's library.
 
 MUSTER_LIB=FILE  put this libmuster.so.0 in, and the program beside it where there is one; build nothing
 MUSTER_LIB=      put none of them in: the system's are used
@@ -22,12 +22,19 @@ SONAME = "libmuster.so.0"
 PROGRAM = os.path.join("build", "python", "muster")  # a place of its own: it is without the page, which needs node
 
 
+def can_build():
+    return bool(shutil.which("make") and any(shutil.which(cc.split()[0]) for cc in (os.environ.get("CC", ""), "cc", "gcc") if cc))
+
+
 def make(*what):
     return subprocess.run(["make", "-C", TOP, f"-j{os.cpu_count() or 1}", *what], check=False).returncode == 0
 
 
 def build():
     """Where library and program are; None: there is no such thing."""
+    if not can_build():
+        print("muster: without a C compiler and make the package has no libmuster: at run time it needs the system's (`make install`), or MUSTER_LIB=FILE")
+        return None, None
     if not make("lib"):
         raise SystemExit("libmuster cannot be built: tools/install-deps tells what it needs; MUSTER_LIB= builds none")
     program = make("NOWEB=1", "LDFLAGS=-s", "BIN=" + os.path.dirname(PROGRAM), PROGRAM)
@@ -53,14 +60,15 @@ class BuildPy(build_py):
 
 
 class Wheel(bdist_wheel):
-    """Of this machine's kind, for any Python 3: library and program are no extension modules."""
+    """For any Python 3, since library and program are no extension modules; of this machine's kind where they are in it."""
 
     def finalize_options(self):
         super().finalize_options()
-        self.root_is_pure = False
+        named = os.environ.get("MUSTER_LIB")
+        self.root_is_pure = not can_build() if named is None else not named
 
     def get_tag(self):
-        return "py3", "none", super().get_tag()[2]
+        return "py3", "none", "any" if self.root_is_pure else super().get_tag()[2]
 
 
 setup(cmdclass={"build_py": BuildPy, "bdist_wheel": Wheel})

@@ -82,6 +82,6 @@ def load():
             _loaded = calls
             break
         else:
-            raise OSError("cannot load libmuster (" + "; ".join(why) + "); `pip install` of muster's python folder builds it in, `make install` "
+            raise OSError("cannot load libmuster (" + "; ".join(why) + "); `pip install` of muster's python folder builds it in where there is a C compiler, `make install` "
                           "installs it, or MUSTER_LIB names the file")
     return _loaded

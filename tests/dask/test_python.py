@@ -534,6 +534,27 @@ class Installing(lib.Case):
             shutil.copy(file, self.path("elsewhere/" + name))
         self.assertEqual(self.build(tree, {"MUSTER_LIB": self.path("elsewhere/libmuster.so.0")}), ["libmuster.so.0", "muster"])
 
+    def test_pip_needs_no_compiler(self):
+        """The package is Python alone then: files are read, and the sampler names what is missing or takes the library that it is told."""
+        tree, target, empty = self.path("tree"), self.path("target"), self.path("bin")
+        os.mkdir(empty)
+        shutil.copytree(os.path.join(lib.TOP, "python"), os.path.join(tree, "python"), ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
+        self.run_ok("/usr/bin/python3", "-m", "pip", "install", "-q", "--no-build-isolation", "--no-index", "--no-deps", "--target", target, os.path.join(tree, "python"),
+                    env={"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PATH": empty, "CC": ""}, limit=600)
+        about, = [n for n in os.listdir(target) if n.startswith("muster-")]
+        with open(os.path.join(target, about, "WHEEL"), encoding="utf-8") as f:
+            self.assertIn("Tag: py3-none-any\n", f.read())
+        self.assertFalse({"muster", "libmuster.so.0"} & set(os.listdir(os.path.join(target, "muster"))))
+        os.mkdir(self.path("files"))
+        with open(self.path("files/worker_0.csv"), "w", encoding="utf-8") as f:
+            f.write("job,dag,timestamp,compute-util\n0,0,0.0,5\n0,0,0.2,6\n")
+        read = f"from dask_metrics import Monitor; print(Monitor.peaks_from_csv({self.path('files')!r}, 'compute-util', per_job=False))"
+        self.assertEqual(self.run_ok("/usr/bin/python3", "-c", read, env={"PYTHONPATH": target}), "[[6]]\n")
+        program = "import muster; s = muster.Sampler(collector='replay'); s.tick(); print(len(s))"
+        status, _, err = self.run_any("/usr/bin/python3", "-c", program, env={"PYTHONPATH": target, "MUSTER_LIB": self.path("none.so.0")})
+        self.assertEqual((status, "OSError: cannot load libmuster" in err), (1, True), err)
+        self.assertEqual(self.run_ok("/usr/bin/python3", "-c", program, env={"PYTHONPATH": target, "MUSTER_LIB": os.environ["MUSTER_LIB"]}), "1\n")
+
     def test_the_systems_library_is_found(self):
         place = self.path("lib")
         os.mkdir(place)
