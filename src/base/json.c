@@ -121,7 +121,7 @@ void json_raw(struct json *j, const char *key, struct str v)
 
 static bool json_plain(unsigned char c)
 {
-    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
 /* How many bytes from the first on need no escape. */

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/plain.h"
 
 #define FOLD 75
 
@@ -38,8 +39,10 @@ static void put(struct buf *out, const char *name, const char *value)
 
 static void put_text(struct buf *out, const char *name, struct str value)
 {
-    AUTO_BUF b = BUF_INIT(65536);
+    AUTO_BUF b = BUF_INIT(65536), clean = BUF_INIT(plain_room(value));
 
+    plain_text(&clean, value);
+    value = buf_str(&clean);
     buf_addf(&b, "%s:", name);
     for (size_t i = 0; i < value.len; i++) {
         char c = value.p[i];
@@ -47,7 +50,7 @@ static void put_text(struct buf *out, const char *name, struct str value)
             buf_addc(&b, '\\');
         if (c == '\n')
             buf_adds(&b, "\\n");
-        else if ((unsigned char)c >= 32 && c != 127)
+        else
             buf_addc(&b, c);
     }
     line(out, buf_str(&b));

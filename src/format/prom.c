@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/plain.h"
 #include "base/version.h"
 #include "format/export.h"
 #include "format/words.h"
@@ -64,6 +65,12 @@ struct prom {
 
 void prom_escape(struct buf *out, const char *s)
 {
+    AUTO_BUF clean = BUF_INIT(plain_room(str_of(s)));
+
+    if (!plain_is(str_of(s))) {
+        plain_text(&clean, str_of(s));
+        s = clean.p ? clean.p : "";
+    }
     for (size_t n; *s; s += n) {
         n = strcspn(s, "\\\"\n");
         buf_add(out, s, n);

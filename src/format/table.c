@@ -120,6 +120,12 @@ void render_rows_text(struct buf *out, const struct rows *r, const struct term *
 
 void csv_text(struct buf *out, const char *s)
 {
+    AUTO_BUF clean = BUF_INIT(plain_room(str_of(s)));
+
+    if (!plain_is(str_of(s))) {
+        plain_text(&clean, str_of(s));
+        s = clean.p ? clean.p : "";
+    }
     bool quote = strpbrk(s, "\",\r\n") || s[0] == ' ';
     bool formula = s[0] && strchr("=+-@\t\r", s[0]);
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/plain.h"
 #include "format/render.h"
 #include "format/words.h"
 #include "model/metric.h"
@@ -150,7 +151,7 @@ void template_fill(struct buf *out, const char *text, const struct template_scen
         if (!s->n && h != HOLE_LOST_TH)
             buf_addc(out, '-');
         else if (h >= 0)
-            buf_adds(out, hole_text((enum hole)h, s, words));
+            plain_line(out, str_of(hole_text((enum hole)h, s, words)));
         else if (m >= 0)
             fill_metric(out, m, s);
     }

@@ -44,10 +44,12 @@ static struct pen pen_of(struct buf *out, const struct view *v, const struct ter
     if (t->answer) {
         struct tally own;
         const struct tally *all = t->all ?: &own;
+        AUTO_BUF line = BUF_INIT(1u << 20);
         if (!t->all)
             view_tally(v, &own);
-        view_answer(v, all, out);
-        view_counts(v, all, "\n", t->ascii ? " | " : " · ", out);
+        view_answer(v, all, &line);
+        view_counts(v, all, "\n", t->ascii ? " | " : " · ", &line);
+        plain_text(out, buf_str(&line));
         buf_addc(out, '\n');
     }
     return p;
