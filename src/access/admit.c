@@ -44,6 +44,7 @@ static bool by_token(struct api *a, struct request *rq, struct str text, struct 
     int r = found ? 0 : tokens_admit_later(a->hub, rq, m.id);
     if (r < 0)
         return r == -EINPROGRESS ? false : reply_refuse(rp, 503, TOKENS_UNREADABLE);
+    mem_copy_str(rq->who->token.id, sizeof(rq->who->token.id), m.id); /* also of one that is refused */
     if (found && t.expires_ms && rq->now_ms >= t.expires_ms)
         return unauthorised(rp, "this token has expired: ask for another; `muster token list` on the hub shows what it "
                                 "was");

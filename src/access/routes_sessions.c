@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <jansson.h>
 
+#include "access/audit.h"
 #include "access/links.h"
 #include "access/sessions.h"
 #include "base/json.h"
@@ -41,6 +42,9 @@ static bool token_of_text(struct api *a, struct request *rq, struct str text, st
         return reply_refuse(rp, 400,
                             "this is no token: one begins with mst_, and all of it is needed; on the hub `muster "
                             "token new` makes one");
+    struct token given = {0};
+    mem_copy_str(given.id, sizeof(given.id), id);
+    audit_by(rq, &given);
     rq->tls = came_by_tls(rq); /* a request that is kept has no headers */
     int r = tokens_find_for(a->hub, rq, id, ret);
     *how = look_how(r);
@@ -80,6 +84,7 @@ static enum reply_how log_in(struct api *a, struct request *rq, json_t *o, struc
     enum reply_how how = REPLY_NOW;
     if (once ? !token_of_link(a, rq, text_of(once), rp, &t, &how) : !token_of_text(a, rq, text_of(text), rp, &t, &how))
         return how;
+    audit_by(rq, &t);
     if (t.role != ROLE_MEMBER && t.role != ROLE_ADMIN && t.role != ROLE_READER)
         return reply_problem(rp, 403,
                              "a token of role '%s' is for machines: log in with one of role member, admin or reader",
@@ -174,6 +179,8 @@ const struct route access_routes[] = {
     {GET, "/api/v1/whoami", ROLE_NONE, .any = true, .summary = "Whom the hub takes you for, and what time it has", .handle = get_whoami},
     {METHOD_POST, "/api/v1/tokens", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "Make a token, shown once: {\"role\": enroll, agent, member or reader, \"person\", \"note\", \"expires\": 1d, \"uses\": nodes it may add}; with the command that adds a node", .handle = post_tokens},
+    {GET, "/api/v1/audit", ROLE_ADMIN, .summary = "The audit log: every write, login and logout with who, from where and its status, newest first (docs/security.md)",
+     .params = "from, to: times, also as -7d; person: only this login's; limit: number of entries (default: 1000, at most 100000); format: json or jsonl (default: json)", .handle = get_audit},
     {0},
 };
 /* clang-format on */

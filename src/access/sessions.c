@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "access/audit.h"
 #include "base/log.h"
 #include "base/lookup.h"
 #include "base/mem.h"
@@ -281,7 +282,9 @@ static void *open_access(struct hub *h)
     if (h->others.arg)
         tokens_share(h->tokens);
     h->sessions = sessions_new(h->store, h->tokens);
+    h->audit = audit_new();
     h->api.who_asks = who_asks;
+    h->api.audit = audit_begin;
     return h;
 }
 
@@ -338,6 +341,7 @@ static void tick(void *self, UNUSED int64_t now_ms)
 static void close_access(void *self)
 {
     struct hub *h = self;
+    free(h->audit);
     sessions_free(h->sessions);
     tokens_free(h->tokens);
 }

@@ -411,7 +411,7 @@ const struct route book_routes[] = {
     {GET, "/api/v1/waits", ROLE_NONE, .summary = "Who waits for GPUs, in order of arrival, and who was just given some (docs/wait.md)", .handle = get_waits},
     {METHOD_POST, "/api/v1/waits", ROLE_NONE, .any = true, .write = true, .max_body = MAX_SMALL_BODY, .gate = bookings_allowed,
      .summary = "Queue for GPUs: {\"count\", \"mem\": \"40G\", \"model\", \"node\", \"same_host\", \"free_for\": \"2m\", \"need\", \"hold\", \"tell\", \"person\", \"comment\"}, each optional", .handle = post_wait},
-    {METHOD_POST, "/api/v1/waits/{id}", ROLE_NONE, .any = true, .write = true, .max_body = MAX_SMALL_BODY, .gate = bookings_allowed,
+    {METHOD_POST, "/api/v1/waits/{id}", ROLE_NONE, .any = true, .write = true, .no_audit = true, .max_body = MAX_SMALL_BODY, .gate = bookings_allowed,
      .summary = "Still there: at least every 15 s, or the place is lost; answers whether the turn has come", .params = "person: who asks, where names are typed", .handle = post_wait_beat},
     {METHOD_DELETE, "/api/v1/waits/{id}", ROLE_NONE, .any = true, .write = true, .max_body = MAX_SMALL_BODY, .gate = bookings_allowed,
      .summary = "Leave the queue, or give back what was given", .params = "person: who asks, where names are typed", .handle = delete_wait},

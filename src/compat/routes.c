@@ -9,6 +9,7 @@
 
 static enum reply_how vesta_error(struct reply *rp, int code, const char *message)
 {
+    rp->outcome = code;
     rp->body = BUF_INIT(4096);
     json_print(&rp->body, "{'status':'ERROR','status_code':%lld,'message':%s}", (long long)code, message);
     return REPLY_NOW;
@@ -64,9 +65,9 @@ const struct route compat_routes[] = {
      .summary = "GPU Monitor: its reservation form (host, id, name, date, comment, save or reset), where bookings.auth is open", .handle = post_form},
     {METHOD_POST, "/index.php", ROLE_NONE, .any = true, .write = true, .max_body = MAX_BOOKING_BODY, .gate = form_allowed,
      .summary = "The same", .handle = post_form},
-    {METHOD_GET, "/register/", ROLE_NONE, .open = true, .write = true, .summary = "vesta: a sender makes itself known",
+    {METHOD_GET, "/register/", ROLE_NONE, .open = true, .write = true, .no_audit = true, .summary = "vesta: a sender makes itself known",
      .params = "host_name: its name; token: the vesta token", .gate = vesta_allowed, .handle = get_register},
-    {METHOD_POST, "/update/host/{id}", ROLE_NONE, .open = true, .write = true, .max_body = 512u << 10,
+    {METHOD_POST, "/update/host/{id}", ROLE_NONE, .open = true, .write = true, .no_audit = true, .max_body = 512u << 10,
      .summary = "vesta: a sender's sample", .params = "token: the vesta token", .gate = vesta_allowed, .handle = post_update},
     {METHOD_POST, "/notification/send_notification/slack/", ROLE_NONE, .open = true, .write = true, .max_body = 32u << 10,
      .summary = "vesta: the Slack bot says something to somebody: {\"text\", \"to\"}", .params = "token: the vesta token", .gate = vesta_allowed, .handle = post_notification},

@@ -225,7 +225,7 @@ static int32_t gap_of(struct peer *peer, int64_t now_ms)
 
 static void on_stored(void *arg, int result)
 {
-    struct reply rp = {.body = BUF_INIT(1024)};
+    struct reply rp = {.outcome = result < 0 ? 507 : 200, .body = BUF_INIT(1024)};
     if (result < 0)
         buf_adds(&rp.body, "{\"status\":\"ERROR\",\"status_code\":507,\"message\":\"the hub cannot store.\"}\n");
     else

@@ -61,6 +61,7 @@ struct late {
     void *take_arg;
     void (*gone)(void *arg);
     void *arg;
+    struct trail *trail; /* of the request; NULL: none */
 };
 
 struct stream_conn {

@@ -22,7 +22,8 @@ void httpd_patient(struct request *rq)
 struct late *httpd_late(struct request *rq)
 {
     struct conn *c = rq->conn;
-    struct late *l = NEW(struct late, .c = c, .take = rq->take, .take_arg = rq->take_arg);
+    struct late *l =
+        NEW(struct late, .c = c, .take = rq->take, .take_arg = rq->take_arg, .trail = rq->kept ? NULL : rq->trail);
     if (c)
         c->late = l;
     return l;
@@ -39,6 +40,8 @@ void httpd_late_reply(struct late *l, struct reply *rp)
     struct conn *c = l->c;
     struct late was = *l;
     free(l);
+    if (was.trail)
+        was.trail->end(was.trail, rp);
     if (was.take)
         was.take(was.take_arg, rp);
     if (!c) {

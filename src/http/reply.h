@@ -11,6 +11,7 @@ enum reply_how {
 };
 struct reply {
     int status;       /* 0: 200 */
+    int outcome;      /* what the audit log has instead of status, where that is always 200 (vesta); 0: status */
     const char *type; /* NULL: application/json */
     struct buf body;
     struct blob *blob; /* instead of body: shared bytes; one reference is the reply's */

@@ -20,6 +20,11 @@ struct param {
 
 #define QUERY_MAX 32
 
+/* Called once, with the reply to a request, also when that comes late or the client has left. */
+struct trail {
+    void (*end)(struct trail *t, const struct reply *rp);
+};
+
 struct request {
     enum method method;
     struct str path; /* decoded, without the query */
@@ -42,6 +47,7 @@ struct request {
     const struct route *route; /* what is asked for; NULL: it is not known yet */
     struct asker *who;         /* httpd_ops.who_size bytes, zeroed for each request */
     void *memo;                /* httpd_ops.memo_size bytes, zeroed for each connection; NULL: none is kept */
+    struct trail *trail;       /* NULL: none. A late reply has it then; of a copy (kept) it is the first request's */
     struct kept_request *kept; /* a copy that waited for something, with what it waited for; NULL: as it came */
 };
 /*

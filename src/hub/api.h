@@ -122,6 +122,7 @@ struct api {
     bool replaying;          /* one look at the past of alerts at a time */
     /* What later features do for earlier ones; they register when they open. */
     bool (*who_asks)(struct api *a, struct request *rq, struct reply *rp); /* into rq->who; false: rp has a 401 */
+    struct trail *(*audit)(struct api *a, const struct request *rq);       /* begins an entry of the audit log */
     enum reply_how (*get_state_at)(struct api *a, struct request *rq, struct reply *rp); /* the state with at= */
     enum reply_how (*get_spans)(struct api *a, struct request *rq, struct reply *rp);    /* processes with from= */
     enum reply_how (*get_states_past)(struct api *a, struct request *rq, struct reply *rp, const struct view *v);
@@ -157,7 +158,8 @@ struct route {
     bool open;        /* no token asked for here (healthz, install, login; vesta's have their own) */
     bool any;         /* whoever asks, with any token or none; one that is given must be good */
     bool agents;      /* where a member may, an agent may too */
-    bool write;       /* changes something: Origin is checked */
+    bool write;       /* changes something: Origin is checked, and it is an entry of the audit log */
+    bool no_audit;    /* a write that is no entry: machines' data, or one that changes nothing by itself */
     bool sites;       /* knows the nodes of followed hubs; else node, device and the path may not name one */
     const char *summary;
     const char *params; /* "node: key or name; at: time", for openapi; NULL: none */

@@ -40,6 +40,7 @@ handler get_sources, post_sources;
 handler get_install, get_install_command, get_install_file, get_sd;
 /* access/routes_tokens.c */
 handler post_tokens;
+handler get_audit; /* access/routes_audit.c */
 /* usage/routes_people.c: who is on what; get_spans is get_processes with from= */
 handler get_people, get_spans;
 /* report/routes_report.c: companies' hours against what was assigned */

@@ -11,6 +11,7 @@
 #include "wire/wire.h"
 
 struct archive;
+struct audit;
 struct book;
 struct easel;
 struct compress;
@@ -43,6 +44,7 @@ struct hub {
     struct peers *peers;
     struct tokens *tokens;
     struct sessions *sessions; /* browsers that are logged in */
+    struct audit *audit;
     struct book *book;
     struct zone *zone; /* of times in sentences: the system's */
     struct streams *streams;

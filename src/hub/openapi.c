@@ -23,6 +23,8 @@ static void operation(struct json *j, const struct route *r, const char *method)
     json_obj(j, method);
     json_cstr(j, "summary", r->summary);
     json_cstr(j, "x-muster-role", r->open ? "none" : r->agents ? "member or agent" : need[r->need]);
+    if (r->write)
+        json_bool(j, "x-muster-audit", !r->no_audit);
     if (r->params || open) {
         json_arr(j, "parameters");
         if (open)

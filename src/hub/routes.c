@@ -203,10 +203,39 @@ static bool may_then_gate(struct api *a, struct request *rq, struct reply *rp)
     return passes;
 }
 
+/* ---- the audit log ---- */
+
+static void begin_trail(struct api *a, struct request *rq)
+{
+    if (a->audit && rq->route->write && !rq->route->no_audit && !rq->trail)
+        rq->trail = a->audit(a, rq);
+}
+
+static void end_trail(struct request *rq, const struct reply *rp)
+{
+    struct trail *t = rq->trail;
+
+    rq->trail = NULL;
+    if (t)
+        t->end(t, rp);
+}
+
+/* A write that was refused is an entry, too. */
+static bool admitted(struct api *a, struct request *rq, struct reply *rp, bool ok)
+{
+    if (!ok && rq->route && (rp->status || rp->outcome)) { /* else it is admitted later */
+        begin_trail(a, rq);
+        end_trail(rq, rp);
+    }
+    return ok;
+}
+
+/* ---- requests ---- */
+
 bool api_admit_inside(struct api *a, struct request *rq, struct reply *rp)
 {
     rq->who->people = a->people;
-    return find_route(a, rq, rp) && may_then_gate(a, rq, rp);
+    return admitted(a, rq, rp, find_route(a, rq, rp) && may_then_gate(a, rq, rp));
 }
 
 /* Two people cannot ask at once: one of the names is the client's own. A comma is part of a name ("Lee, Kim"). */
@@ -215,7 +244,7 @@ static bool names_several(const struct api *a, const struct request *rq)
     return rq->header_count && rq->header_count(rq, a->proxy_header) > 1;
 }
 
-bool api_admit(struct api *a, struct request *rq, struct reply *rp)
+static bool admit_request(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str host = rq->header(rq, "Host");
     rq->who->people = a->people;
@@ -242,10 +271,17 @@ bool api_admit(struct api *a, struct request *rq, struct reply *rp)
     return may_then_gate(a, rq, rp);
 }
 
-enum reply_how api_handle(struct api *a, struct request *rq, struct reply *rp)
+bool api_admit(struct api *a, struct request *rq, struct reply *rp)
 {
-    if (!rq->route && !api_admit(a, rq, rp))
-        return REPLY_NOW;
+    bool ok = admit_request(a, rq, rp);
+
+    if (!ok && rq->route && rp->status)
+        settle_peer(a, rq); /* it may have been refused before; the second time changes nothing */
+    return admitted(a, rq, rp, ok);
+}
+
+static enum reply_how handle_admitted(struct api *a, struct request *rq, struct reply *rp)
+{
     if (rq->body.len > rq->route->max_body)
         return reply_problem(rp, 413, "the body is %zu bytes; this path takes at most %zu", rq->body.len,
                              rq->route->max_body);
@@ -254,4 +290,15 @@ enum reply_how api_handle(struct api *a, struct request *rq, struct reply *rp)
          (str_starts(rq->path, "/api/") && !words_are_ours(a, rq->tail, rp))))
         return REPLY_NOW;
     return rq->route->handle(a, rq, rp);
+}
+
+enum reply_how api_handle(struct api *a, struct request *rq, struct reply *rp)
+{
+    if (!rq->route && !api_admit(a, rq, rp))
+        return REPLY_NOW;
+    begin_trail(a, rq);
+    enum reply_how how = handle_admitted(a, rq, rp);
+    if (how != REPLY_LATER && !rq->kept) /* else the late reply ends it */
+        end_trail(rq, rp);
+    return how;
 }

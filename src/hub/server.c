@@ -343,6 +343,7 @@ static int open_store(struct hub *h, const struct hub_conf *conf, struct err *er
                             .keep_hour_ms = conf->keep_hour,
                             .keep_records_ms = conf->keep_records,
                             .keep_usage_ms = conf->keep_usage,
+                            .keep_audit_ms = conf->keep_audit,
                             .decoder = &hub_decoder,
                             .keep_bytes = conf->keep_bytes,
                             .rotate_ms = conf->rotate,

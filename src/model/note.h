@@ -17,6 +17,7 @@ enum note_kind {
     NOTE_BOT = 30,
     NOTE_SESSION = 40,
     NOTE_LINK,
+    NOTE_AUDIT, /* the audit log (access/audit.h): its ids go by time */
     NOTE_TOTALS = 50,
     NOTE_KINDS
 };
@@ -31,3 +32,11 @@ struct note {
                         put NOTE_GONE: take it away */
     struct str bytes;
 };
+
+/* Of a kind whose ids go by time: the first id of this moment. */
+static inline int64_t note_id_at(int64_t at_ms)
+{
+    const int64_t end_ms = 1ll << 43; /* the year 2248 */
+
+    return (at_ms < 0 ? 0 : at_ms < end_ms ? at_ms : end_ms - 1) << 20;
+}

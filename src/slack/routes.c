@@ -105,7 +105,7 @@ static enum reply_how post_slack_action(struct api *a, struct request *rq, struc
 
 /* clang-format off */
 const struct route slack_routes[] = {
-    {METHOD_POST, "/api/v1/say", ROLE_NONE, .write = true, .max_body = MAX_SMALL_BODY,
+    {METHOD_POST, "/api/v1/say", ROLE_NONE, .write = true, .no_audit = true, .max_body = MAX_SMALL_BODY,
      .summary = "What the Slack bot says to {\"text\"}, in the asker's name (docs/slack.md); \"talk\": true for talk that is not addressed to it", .handle = post_say},
     {METHOD_POST, "/slack/events", ROLE_NONE, .open = true, .max_body = MAX_SLACK_BODY, .gate = slack_allowed,
      .summary = "Slack: events of the bot, signed (docs/slack.md)", .handle = post_slack_events},

@@ -17,6 +17,7 @@ struct one_saying {
     saying_fn *done;
     void *arg;
     struct asker who;
+    char peer[64]; /* for the audit log */
 };
 
 static struct str no_header(UNUSED const struct request *rq, UNUSED const char *name)
@@ -53,6 +54,7 @@ static bool ask(struct one_saying *t, const struct say_call *c)
                          .who = &t->who};
     enum reply_how how = REPLY_NOW;
 
+    mem_copy_str(rq.peer, sizeof(rq.peer), t->peer);
     if (request_target(&rq, target, scratch, &err) < 0)
         reply_problem(&rp, 400, "%s", err.msg);
     else if (api_admit_inside(&t->h->api, &rq, &rp))
@@ -117,6 +119,7 @@ bool saying(struct hub *h, const struct say_ask *k, const struct request *own, s
     if (!s)
         return false;
     struct one_saying *t = NEW(struct one_saying, .h = h, .say = s, .done = done, .arg = arg);
+    mem_copy_str(t->peer, sizeof(t->peer), own ? own->peer : "slack");
     if (own) {
         t->who = *own->who;
     } else if (k->person && k->person[0]) {

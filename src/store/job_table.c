@@ -210,3 +210,10 @@ int records_drop_old(struct records *r, int64_t before_ms, int64_t max)
     code = records_end(r, code, NULL);
     return code < 0 ? code : (int)gone;
 }
+
+int records_drop_first_notes(struct records *r, int32_t kind, int64_t first, int64_t most, int64_t max)
+{
+    int code = RECORDS_RUN(r, R_DROP_FIRST_NOTES, DB_INT(kind), DB_INT(first), DB_INT(most), DB_INT(max));
+
+    return code < 0 ? code : (int)db_changes(r->db);
+}

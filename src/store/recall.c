@@ -146,7 +146,7 @@ static size_t stmt_of(const struct store_each *e)
     case STORE_BOOKING:
         return R_HOLDS;
     case STORE_NOTE:
-        return e->open ? R_OPEN_NOTES : R_NOTES;
+        return e->open ? R_OPEN_NOTES : e->limit ? R_LAST_NOTES : R_NOTES;
     case STORE_TOKEN:
         return one ? R_TOKENS_OF : R_TOKENS;
     case STORE_USAGE_MARK:

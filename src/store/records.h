@@ -29,6 +29,8 @@ struct archive;
 struct event_base;
 struct store_decoder;
 
+#define AUDIT_MAX 1000000 /* entries of the audit log that are kept: NOTE_AUDIT */
+
 struct store_conf {
     const char *dir;
     int64_t commit_ms;   /* group commit, default 200 */
@@ -36,6 +38,7 @@ struct store_conf {
     int64_t keep_minute_ms, keep_hour_ms;
     int64_t keep_records_ms;             /* so for processes, events, jobs and bookings: since they were over */
     int64_t keep_usage_ms;               /* so for counted hours and days */
+    int64_t keep_audit_ms;               /* so for the audit log, of which the newest AUDIT_MAX stay */
     int64_t keep_bytes;                  /* and the oldest beyond this; 0: no limit */
     int64_t (*now_ms)(void);             /* the wall clock, asked by the store's threads; NULL, or 0: not known, and
                                             nothing goes by age */
@@ -238,9 +241,9 @@ int store_get(struct store *s, const struct store_get *g, struct err *err); /* 1
 struct store_each { /* which ones, and who is given each of them; what a kind does not name is not asked */
     enum store_kind kind;
     const char *node;                /* of processes, events, tokens. "": all */
-    int64_t from_ms, to_ms;          /* of processes, events, bookings. to 0: without end */
+    int64_t from_ms, to_ms;          /* of processes, events, bookings; of notes with a limit: ids. to 0: without end */
     int64_t at_ms;                   /* of processes: those that were there then; 0: not asked */
-    size_t limit;                    /* of events */
+    size_t limit;                    /* of events; of notes, the newest first: 0: all, by id */
     int32_t note;                    /* of notes: their kind; */
     bool open;                       /* those alone that are not over */
     struct history_session *session; /* with at_ms: what several questions in a row share; NULL: nothing */

@@ -24,6 +24,7 @@
 #define TICK_MS     60000 /* age and size of the files are looked at so often when nothing happens */
 #define LOOK_ROUNDS 64    /* and after so many commits when much does */
 #define DROP_ROWS   256   /* old records go so many at a time: a commit that waits behind them hardly notices */
+#define DROP_AUDIT  4096  /* entries of the audit log are small, and there must not be more new ones */
 #define RETRY_MS    1000  /* what could not be written is tried again after this, if nothing else comes */
 #define REST_LEAST  100   /* ms of a rest that are not cut short */
 #define TRIES       4     /* on a server that other hubs write to, too */
@@ -298,6 +299,9 @@ static void writer_drop_records(struct writer *w)
     int64_t before_ms = w->now_ms && w->keep_records_ms ? w->now_ms() - w->keep_records_ms : 0;
 
     w->dropping = before_ms > 0 && records_drop_old(w->rec, before_ms, DROP_ROWS) == DROP_ROWS;
+    before_ms = w->now_ms && w->keep_audit_ms ? w->now_ms() - w->keep_audit_ms : 0;
+    int64_t first = note_id_at(before_ms);
+    w->dropping |= records_drop_first_notes(w->rec, NOTE_AUDIT, first, AUDIT_MAX, DROP_AUDIT) == DROP_AUDIT;
     before_ms = w->now_ms && w->keep_usage_ms ? w->now_ms() - w->keep_usage_ms : 0;
     if (before_ms > 0 && records_begin(w->rec, NULL) == 0)
         records_end(w->rec, records_drop_usage(w->rec, before_ms), NULL);
@@ -421,11 +425,11 @@ static void *writer_main(void *arg)
 
 int writer_open(struct writer **ret, const struct store_conf *conf, struct done_queue *done, struct err *err)
 {
-    struct writer *w =
-        NEW(struct writer, .commit_ms = conf->commit_ms ? conf->commit_ms : COMMIT_MS,
-            .queue_max = conf->queue_bytes ? (size_t)conf->queue_bytes : QUEUE_BYTES, .done = done,
-            .dir = mem_str(conf->dir), .keep_records_ms = conf->keep_records_ms, .keep_usage_ms = conf->keep_usage_ms,
-            .now_ms = conf->now_ms, .wake_fd = wake_new(), .shared = conf->url != NULL);
+    struct writer *w = NEW(struct writer, .commit_ms = conf->commit_ms ? conf->commit_ms : COMMIT_MS,
+                           .queue_max = conf->queue_bytes ? (size_t)conf->queue_bytes : QUEUE_BYTES, .done = done,
+                           .dir = mem_str(conf->dir), .keep_records_ms = conf->keep_records_ms,
+                           .keep_usage_ms = conf->keep_usage_ms, .keep_audit_ms = conf->keep_audit_ms,
+                           .now_ms = conf->now_ms, .wake_fd = wake_new(), .shared = conf->url != NULL);
 
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->flushed, NULL);

@@ -23,7 +23,7 @@ struct writer {
     bool shared; /* with other hubs, on PostgreSQL */
     struct commit_group group;
     unsigned rounds;
-    int64_t keep_records_ms, keep_usage_ms;
+    int64_t keep_records_ms, keep_usage_ms, keep_audit_ms;
     int64_t (*now_ms)(void);
     bool dropping;  /* there are more old records: go on in the next round */
     int64_t listed; /* the current log when logs_now was made */

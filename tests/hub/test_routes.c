@@ -252,6 +252,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/once", "POST", "11133++333"},
         {"/api/v1/whoami", "GET", "++++++++++"},
         {"/api/v1/tokens", "POST", "111333+333"},
+        {"/api/v1/audit", "GET", "111333+333"},
         {"/", "GET", "++++++++++"}, /* the page; its text is another matter, below */
         {"/index.php", "GET", "++++++++++"},
         {"/gpu_table", "GET", "++++++++++"},

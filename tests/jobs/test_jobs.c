@@ -347,6 +347,42 @@ static void old_records_go_in_small_steps_and_new_ones_stay(void **unused)
     dir_free(dir);
 }
 
+static void the_audit_log_is_kept_for_as_long_as_is_set(void **unused)
+{
+    enum { OLD = 5000, NEW = 10 }; /* more than go at once */
+    char *dir = dir_new_quick();
+    struct fix f = {.dir = dir};
+    struct store_conf conf = {.dir = dir,
+                              .commit_ms = 1,
+                              .keep_records_ms = 1000,
+                              .keep_audit_ms = 100000,
+                              .now_ms = set_clock};
+    struct err err = {0};
+    size_t n = OLD + NEW;
+
+    (void)unused;
+    __atomic_store_n(&clock_ms, 50000, __ATOMIC_SEQ_CST);
+    assert_int_equal(store_open(&f.s, &conf, NULL, &err), 0);
+    for (int i = 0; i < OLD + NEW; i++) {
+        struct note note = {NOTE_AUDIT, note_id_at(i < OLD ? 1000 : 500000) | i, 0, STR("x")};
+        store_put(f.s, STORE_NOTE, &note, 1, on_done, &f);
+    }
+    for (size_t rounds = 0; n > NEW && rounds < 10; rounds++) {
+        AUTO_BUF all = BUF_INIT(65536);
+        flush(&f);
+        store_each(f.s, EACH_NOTE(NOTE_AUDIT, count_note, &all), NULL);
+        assert_true(rounds > 0 || all.len == OLD + NEW); /* none is old yet */
+        n = all.len;
+        __atomic_store_n(&clock_ms, 550000, __ATOMIC_SEQ_CST);
+    }
+    assert_int_equal(n, NEW);
+    AUTO_BUF last = BUF_INIT(65536);
+    store_each(f.s, EACH_NOTE(NOTE_AUDIT, count_note, &last, .from_ms = note_id_at(500000), .limit = 3), NULL);
+    assert_int_equal(last.len, 3);
+    store_close(f.s);
+    dir_free(dir);
+}
+
 /* ---- notes ---- */
 
 static void note_text(void *arg, const struct note *n)
@@ -534,6 +570,7 @@ int main(void)
         cmocka_unit_test(jobs_of_a_time_are_those_that_overlap_it_newest_first),
         cmocka_unit_test(a_question_can_be_stopped),
         cmocka_unit_test(old_records_go_in_small_steps_and_new_ones_stay),
+        cmocka_unit_test(the_audit_log_is_kept_for_as_long_as_is_set),
         cmocka_unit_test(notes_come_back_by_kind_and_number),
         cmocka_unit_test(a_hold_comes_back_as_it_was_put_last_and_survives_a_restart),
         cmocka_unit_test(holds_of_a_time_come_by_start),

@@ -293,6 +293,7 @@ static void ask_each(struct records *r, struct buf *out)
         EACH_BOOKING(say_booking, out, .from_ms = -5),
         EACH_NOTE(2, say_note, out),
         EACH_NOTE(2, say_note, out, .open = true),
+        EACH_NOTE(2, say_note, out, .from_ms = 1, .to_ms = 6, .limit = 3),
         EACH_TOKEN(say_token, out),
         EACH_TOKEN(say_token, out, .node = "a"),
         EACH_USAGE_MARK(say_mark, out),
@@ -395,6 +396,18 @@ static void drop_marks(struct records *r)
     assert_int_equal(records_drop_usage(r, 25 * H), 0);
 }
 
+/* Those whose ids go by time: of before an id, or the lowest beyond so many. */
+static void first_notes(struct records *r, struct buf *out)
+{
+    for (int64_t id = 1; id <= 9; id++)
+        assert_int_equal(records_put(r, STORE_NOTE, &(struct note){NOTE_AUDIT, id, 0, STR("x")}), 0);
+    assert_int_equal(records_drop_first_notes(r, NOTE_AUDIT, 3, 100, 100), 2);
+    assert_int_equal(records_drop_first_notes(r, NOTE_AUDIT, 0, 4, 2), 2); /* 3 of the 7, at most 2 at once */
+    assert_int_equal(records_drop_first_notes(r, NOTE_AUDIT, 0, 4, 2), 1);
+    assert_int_equal(records_drop_first_notes(r, NOTE_AUDIT, 0, 4, 2), 0);
+    records_each(r, EACH_NOTE(NOTE_AUDIT, say_note, out), NULL);
+}
+
 static void live(const char *place, struct buf *out)
 {
     struct records *r = NULL;
@@ -417,6 +430,7 @@ static void live(const char *place, struct buf *out)
     within(r, drop_logs, out, "logs dropped");
     buf_addf(out, "%d went\n", records_drop_old(r, 65537, 3));
     buf_addf(out, "%d went\n", records_drop_old(r, 65537, 300));
+    first_notes(r, out);
     dump(r, "old ones dropped", out);
     within(r, drop_node, out, "a node dropped");
     ask_each(r, out);

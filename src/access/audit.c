@@ -1,0 +1,168 @@
+/* audit.c: makes the entries of the audit log. */
+#include "access/audit.h"
+
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rand.h"
+#include "hub/hub.h"
+#include "model/note.h"
+#include "store/records.h"
+
+#define OBJECT_SIZE 200
+#define ENTRY_MAX   4096
+#define SECRET_HEAD "mst_" /* of every token */
+
+struct audit {
+    uint32_t number, start; /* of the next entry; of this start of the hub: both in an id */
+    int64_t paid_ms[2];     /* refused requests, monotonic: up to then their time is used; users' are the second */
+    uint64_t skipped;       /* of them, since the last entry */
+};
+
+struct entry {
+    struct trail trail; /* first */
+    struct hub *h;
+    int64_t at_ms;
+    enum method method;
+    const struct route *route;
+    enum role role;
+    char token[20], person[64], address[64], object[OBJECT_SIZE];
+};
+
+struct audit *audit_new(void)
+{
+    return NEW(struct audit, .start = (uint32_t)rand_u64());
+}
+
+static bool is_user(enum role role)
+{
+    return role == ROLE_MEMBER || role == ROLE_ADMIN || role == ROLE_READER;
+}
+
+static bool is_machine(enum role role)
+{
+    return role != ROLE_NONE && !is_user(role);
+}
+
+/* As much of it as there is room for, in whole characters. */
+static void set_object(struct entry *e, struct str s)
+{
+    if (str_find(s, SECRET_HEAD) >= 0)
+        s = STR("***");
+    size_t n = MIN(s.len, sizeof(e->object) - 1);
+    while (n < s.len && n > 0 && (s.p[n] & 0xc0) == 0x80)
+        n--;
+    memcpy(e->object, s.p, n);
+    e->object[n] = 0;
+}
+
+/* A record that was made: its id is in the reply. */
+static void set_object_made(struct entry *e, const struct reply *rp)
+{
+    struct str body = buf_str(rp->blob ? &rp->blob->plain : &rp->body);
+    json_auto_t *o = body.len ? json_loadb(body.p, body.len, 0, NULL) : NULL;
+    json_t *id = json_object_get(o, "id");
+    char number[24];
+
+    snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(id));
+    if (json_is_string(id))
+        set_object(e, str_n(json_string_value(id), json_string_length(id)));
+    else if (json_is_integer(id))
+        set_object(e, str_of(number));
+}
+
+/* A3. */
+static bool has_room(struct audit *a, bool user)
+{
+    int64_t now_ms = clock_mono_ms(), *paid_ms = &a->paid_ms[user];
+
+    *paid_ms = MAX(*paid_ms, now_ms);
+    if (*paid_ms - now_ms > (AUDIT_REFUSED_BURST - 1) * AUDIT_REFUSED_EVERY)
+        return false;
+    *paid_ms += AUDIT_REFUSED_EVERY;
+    return true;
+}
+
+static void kept(void *arg, int result)
+{
+    if (result < 0 && hub_may_say(arg, "audit", clock_wall_ms()))
+        log_warn("audit", "entries of the audit log cannot be stored: %s; this log has them", store_why(result));
+}
+
+static void store_entry(const struct entry *e, int status)
+{
+    struct audit *a = e->h->audit;
+    AUTO_BUF b = BUF_INIT(ENTRY_MAX);
+    struct json j = json_on(&b);
+    /* by time, and no other entry's, of this hub or another one */
+    struct note n = {.kind = NOTE_AUDIT, .id = note_id_at(e->at_ms) | (a->number++ & 0x3ff) << 10 | (a->start & 0x3ff)};
+
+    json_obj(&j, NULL);
+    json_int(&j, "at", e->at_ms);
+    json_cstr(&j, "person", e->person[0] ? e->person : NULL);
+    json_cstr(&j, "role", role_words[e->role]);
+    json_cstr(&j, "token", e->token[0] ? e->token : NULL);
+    json_cstr(&j, "address", e->address);
+    json_cstr(&j, "method", method_words[__builtin_ctz((unsigned)e->method)]);
+    json_cstr(&j, "route", e->route->path);
+    json_cstr(&j, "object", e->object[0] ? e->object : NULL);
+    json_int(&j, "status", status);
+    if (a->skipped)
+        json_uint(&j, "skipped", a->skipped);
+    json_end_obj(&j);
+    a->skipped = 0;
+    n.bytes = buf_str(&b);
+    store_put(e->h->store, STORE_NOTE, &n, 1, kept, e->h);
+}
+
+static void log_entry(const struct entry *e, int status)
+{
+    log_info("audit", "%s (%s%s%s) from %s: %s %s%s%s: %d", e->person[0] ? e->person : "nobody", role_words[e->role],
+             e->token[0] ? ", token " : "", e->token, e->address, method_words[__builtin_ctz((unsigned)e->method)],
+             e->route->path, e->object[0] ? " " : "", e->object, status);
+}
+
+static void end_entry(struct trail *t, const struct reply *rp)
+{
+    struct entry *e = (struct entry *)t;
+    struct audit *a = e->h->audit;
+    int status = rp->outcome ? rp->outcome : rp->status ? rp->status : 200;
+
+    if (status < 400 && !e->object[0])
+        set_object_made(e, rp);
+    if (status >= 400 && !has_room(a, is_user(e->role))) {
+        a->skipped++;
+    } else if (status >= 400 || !is_machine(e->role)) {
+        store_entry(e, status);
+        log_entry(e, status);
+    }
+    free(e);
+}
+
+static void set_asker(struct entry *e, enum role role, const struct token *t)
+{
+    e->role = role;
+    mem_copy_str(e->token, sizeof(e->token), t->id);
+    mem_copy_str(e->person, sizeof(e->person), t->person);
+}
+
+struct trail *audit_begin(struct api *a, const struct request *rq)
+{
+    struct entry *e = NEW(struct entry, .trail = {end_entry}, .h = a->hub, .at_ms = rq->now_ms, .method = rq->method,
+                          .route = rq->route);
+
+    set_asker(e, rq->who->role, &rq->who->token);
+    mem_copy_str(e->address, sizeof(e->address), rq->peer);
+    if (strchr(rq->route->path, '{'))
+        set_object(e, rq->tail);
+    return &e->trail;
+}
+
+void audit_by(const struct request *rq, const struct token *t)
+{
+    if (rq->trail)
+        set_asker((struct entry *)rq->trail, t->role, t);
+}
