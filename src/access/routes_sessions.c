@@ -1,6 +1,6 @@
 /*
  * routes_sessions.c: the routes by which a browser logs in (with a token, or with a link that works once) and out
- * again.
+ * again, and by which login sessions are listed and ended.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -150,6 +150,91 @@ static enum reply_how post_logout(struct api *a, struct request *rq, struct repl
     return end_sessions(a, rq, rp, every);
 }
 
+/* ---- which there are, and an end of one ---- */
+
+#define SHOWN_MAX 1000
+
+/* The one used last comes first. */
+static int by_use(const void *x, const void *y)
+{
+    const struct session_view *a = x, *b = y;
+
+    return a->used_ms != b->used_ms ? (a->used_ms < b->used_ms ? 1 : -1) : (a->id > b->id) - (a->id < b->id);
+}
+
+static bool may_see(const struct request *rq, const struct session_view *v)
+{
+    return rq->who->role == ROLE_ADMIN || session_is_of(v->person, v->token.id, &rq->who->token);
+}
+
+static void session_json(struct json *j, const struct session_view *v, int64_t own_id)
+{
+    char id[24];
+
+    snprintf(id, sizeof(id), "%016llx", (unsigned long long)v->id);
+    json_obj(j, NULL);
+    json_cstr(j, "id", id);
+    json_cstr(j, "person", v->person[0] ? v->person : NULL);
+    json_cstr(j, "role", role_words[v->token.role]);
+    json_cstr(j, "token", v->token.id);
+    json_int(j, "created", v->created_ms);
+    json_int(j, "used", v->used_ms);
+    json_int(j, "until", v->until_ms);
+    json_bool(j, "own", v->id == own_id);
+    json_end_obj(j);
+}
+
+static enum reply_how get_sessions(struct api *a, struct request *rq, struct reply *rp)
+{
+    const struct sessions *s = a->hub->sessions;
+    struct str person = request_query(rq, "person");
+    int64_t own_id = sessions_id(cookie_value(rq->header(rq, "Cookie"), "muster"));
+    AUTO_FREE struct session_view *v = mem_alloc((sessions_count(s) + 1) * sizeof(*v));
+    size_t n = 0;
+
+    for (size_t i = 0; i < sessions_count(s); i++)
+        n += sessions_view(s, i, rq->now_ms, &v[n]) && may_see(rq, &v[n]) &&
+             (!person.len || str_eq(person, v[n].person));
+    qsort(v, n, sizeof(*v), by_use);
+    snprintf(rp->cache, sizeof(rp->cache), "no-store");
+    struct json j = reply_object(rp, 1u << 20);
+    json_arr(&j, "rows");
+    for (size_t i = 0; i < MIN(n, SHOWN_MAX); i++)
+        session_json(&j, &v[i], own_id);
+    json_end_arr(&j);
+    json_bool(&j, "more", n > SHOWN_MAX);
+    return reply_object_end(rp, &j);
+}
+
+static void answer_end(void *arg, int result)
+{
+    struct reply rp = {.status = 204};
+
+    if (result < 0)
+        reply_problem(&rp, result == -ENOSPC ? 507 : 503,
+                      "the session is ended, but the hub cannot store that: after a restart of the hub it exists "
+                      "again: "
+                      "%s",
+                      store_why(result));
+    httpd_late_reply(arg, &rp);
+}
+
+static enum reply_how delete_session(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct sessions *s = a->hub->sessions;
+    struct session_view v;
+    uint64_t id = 0;
+    bool good = rq->tail.len == 16 && str_hex(rq->tail, &id);
+
+    for (size_t i = 0; good && i < sessions_count(s); i++)
+        if (sessions_view(s, i, rq->now_ms, &v) && v.id == (int64_t)id && may_see(rq, &v)) {
+            sessions_end_one(s, v.id, answer_end, httpd_late(rq));
+            return REPLY_LATER;
+        }
+    return reply_problem(rp, 404, "there is no session '%.*s'; /api/v1/sessions lists %s", (int)MIN(rq->tail.len, 40u),
+                         rq->tail.p, rq->who->role == ROLE_ADMIN ? "them" : "yours");
+}
+
 /* Not with a cookie: who has one for a while must not make it last. */
 static enum reply_how post_once(struct api *a, struct request *rq, struct reply *rp)
 {
@@ -176,6 +261,10 @@ const struct route access_routes[] = {
      .summary = "End this session, or with {\"all\": true} every one of yours", .handle = post_logout},
     {METHOD_POST, "/api/v1/once", ROLE_MEMBER, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "What logs a browser in with this token, once and within ten minutes: {\"once\"}, for /login#once=", .handle = post_once},
+    {GET, "/api/v1/sessions", ROLE_MEMBER, .summary = "Login sessions of browsers, the last used first: an admin's all, a member's own ones",
+     .params = "person: only this login's", .handle = get_sessions},
+    {METHOD_DELETE, "/api/v1/sessions/{id}", ROLE_MEMBER, .write = true, .max_body = MAX_SMALL_BODY,
+     .summary = "End a login session: one's own, or as an admin any", .handle = delete_session},
     {GET, "/api/v1/whoami", ROLE_NONE, .any = true, .summary = "Whom the hub takes you for, and what time it has", .handle = get_whoami},
     {METHOD_POST, "/api/v1/tokens", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "Make a token, shown once: {\"role\": enroll, agent, member or reader, \"person\", \"note\", \"expires\": 1d, \"uses\": nodes it may add}; with the command that adds a node", .handle = post_tokens},

@@ -252,6 +252,41 @@ bool sessions_find(struct sessions *s, struct str cookie, int64_t now_ms, struct
     return true;
 }
 
+bool session_is_of(const char *person, const char *token, const struct token *own)
+{
+    return own->person[0] ? strcmp(person, own->person) == 0 : own->id[0] && strcmp(token, own->id) == 0;
+}
+
+bool sessions_view(const struct sessions *s, size_t i, int64_t now_ms, struct session_view *ret)
+{
+    const struct session *x = s->v[i];
+
+    *ret = (struct session_view){.id = secret_id(x->hash),
+                                 .person = x->person,
+                                 .created_ms = x->created_ms,
+                                 .until_ms = x->until_ms,
+                                 .used_ms = x->used_ms};
+    return x->until_ms > now_ms && tokens_find(s->tokens, x->token, &ret->token) && !ret->token.revoked;
+}
+
+int64_t sessions_id(struct str cookie)
+{
+    uint8_t hash[32];
+
+    return secret_hash(cookie, hash) ? secret_id(hash) : 0;
+}
+
+bool sessions_end_one(struct sessions *s, int64_t id, void (*done)(void *arg, int result), void *arg)
+{
+    size_t i = FIRST(s->n, k, secret_id(s->v[k]->hash) == id);
+
+    if (i == s->n)
+        return false;
+    remove_session(s, i);
+    store_put(s->store, STORE_NOTE, &(struct note){.kind = NOTE_SESSION, .id = id, .over_ms = NOTE_GONE}, 1, done, arg);
+    return true;
+}
+
 size_t sessions_end(struct sessions *s, struct str cookie, const struct token *own, bool all,
                     void (*done)(void *arg, int result), void *arg)
 {
@@ -261,9 +296,7 @@ size_t sessions_end(struct sessions *s, struct str cookie, const struct token *o
     bool given = secret_hash(cookie, hash);
     for (size_t i = s->n; i-- > 0;) {
         const struct session *x = s->v[i];
-        bool mine = all && (own->person[0] ? strcmp(x->person, own->person) == 0
-                                           : own->id[0] && strcmp(x->token, own->id) == 0);
-        if (!mine && !(given && memcmp(x->hash, hash, 32) == 0))
+        if (!(all && session_is_of(x->person, x->token, own)) && !(given && memcmp(x->hash, hash, 32) == 0))
             continue;
         VEC_ADD(gone, n, cap, (struct note){.kind = NOTE_SESSION, .id = secret_id(x->hash), .over_ms = NOTE_GONE});
         remove_session(s, i);

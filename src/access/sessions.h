@@ -29,6 +29,20 @@ size_t sessions_count(const struct sessions *s);
 void sessions_begin(struct sessions *s, const struct token *t, int64_t now_ms, int64_t until_ms,
                     char cookie[SECRET_MAX]);
 bool sessions_find(struct sessions *s, struct str cookie, int64_t now_ms, struct token *ret);
+/* A session as it may be shown. */
+struct session_view {
+    int64_t id; /* of its note: says nothing of the secret */
+    const char *person;
+    struct token token;
+    int64_t created_ms, until_ms, used_ms;
+};
+/* The i-th of sessions_count(), in no order. False: it is over. ret->person is borrowed. */
+bool sessions_view(const struct sessions *s, size_t i, int64_t now_ms, struct session_view *ret);
+/* Whether it is one of this person, or without a name of this token. */
+bool session_is_of(const char *person, const char *token, const struct token *own);
+int64_t sessions_id(struct str cookie); /* 0: it is no cookie of ours */
+/* False: there is none; else done is called when that is on disk. */
+bool sessions_end_one(struct sessions *s, int64_t id, void (*done)(void *arg, int result), void *arg);
 /* The cookie's; all: and every one of this person, or without a name of this token. How many; done is called when that
  * is on disk, unless it is 0. */
 size_t sessions_end(struct sessions *s, struct str cookie, const struct token *own, bool all,

@@ -197,6 +197,53 @@ class Sessions(lib.Case):
         lib.wait_until("the session ends with its token", lambda: self.role(h, other) == "none")
         self.assertEqual(self.role(h, {"Cookie": "muster=aaaaaaaa.1794700000000." + "b" * 43}), "none")  # as before sessions were records
 
+    def test_sessions_are_listed_and_ended_one_by_one(self):
+        h = self.start_hub("--read", "token", "--commit", "10ms")
+        admin, kim = self.token("admin"), self.token("member", "--person", "kim")
+        lee, wall = self.token("member", "--person", "lee"), self.token("reader")
+        one, two, other, screen = self.log_in(h, token=kim), self.log_in(h, token=kim), self.log_in(h, token=lee), self.log_in(h, token=wall)
+
+        def listed(headers, query=""):
+            status, _, body = lib.ask(h.url + "/api/v1/sessions" + query, headers=headers)
+            self.assertEqual(status, 200, body)
+            for jar in (one, two, other, screen):
+                self.assertNotIn(jar["Cookie"][7:].encode(), body)
+            return json.loads(body)["rows"]
+        end = lambda id_, headers: lib.ask(h.url + "/api/v1/sessions/" + id_, method="DELETE", headers=headers)[0]
+
+        rows = listed(bearer(admin))
+        self.assertEqual(sorted((s["person"] or "", s["role"], s["token"], s["own"]) for s in rows), [
+            ("", "reader", wall[4:12], False), ("kim", "member", kim[4:12], False), ("kim", "member", kim[4:12], False), ("lee", "member", lee[4:12], False)])
+        self.assertTrue(all(s["created"] <= s["used"] < s["until"] for s in rows))
+        self.assertEqual({s["person"] for s in listed(bearer(admin), "?person=kim")}, {"kim"})
+        of_lee = next(s["id"] for s in rows if s["person"] == "lee")
+        mine = listed(one)
+        self.assertEqual([s["person"] for s in mine], ["kim", "kim"])
+        self.assertEqual(sorted(s["own"] for s in mine), [False, True])
+        self.assertEqual(lib.ask(h.url + "/api/v1/sessions", headers=screen)[0], 403)
+        self.assertEqual(end(of_lee, one), 404)  # another person's
+        self.assertEqual(end("0" * 16, bearer(admin)), 404)
+        self.assertEqual(self.role(h, other), "member")
+        self.assertEqual(end(next(s["id"] for s in mine if not s["own"]), {"Cookie": one["Cookie"]}), 403)  # without an Origin
+        self.assertEqual(end(next(s["id"] for s in mine if not s["own"]), one), 204)
+        self.assertEqual([self.role(h, j) for j in (one, two, other, screen)], ["member", "none", "member", "reader"])
+
+        # the command line, as an admin and as kim
+        flags = ("--hub", h.url)
+        run = lambda token, *words: self.run_any(lib.MUSTER, "session", *words, *flags, env={"MUSTER_TOKEN": token})
+        status, out, _ = run(admin, "list")
+        self.assertEqual(status, 0)
+        self.assertEqual(len(out.splitlines()), 4, out)
+        self.assertIn(of_lee, out)
+        self.assertEqual(len(run(kim, "list")[1].splitlines()), 2)
+        self.assertEqual(run(kim, "end", of_lee)[0], 1)
+        self.assertEqual(run(admin, "end", of_lee)[0], 0)
+        self.assertEqual(run(admin, "end", "../tokens")[0], 2)
+        self.assertEqual(self.role(h, other), "none")
+        self.assertEqual(h.stop(), 0)
+        h = self.start_hub("--read", "token", "--commit", "10ms")
+        self.assertEqual([self.role(h, j) for j in (one, two, other, screen)], ["member", "none", "none", "reader"])
+
     def test_up_prints_a_link_to_a_terminal_that_logs_in_once_and_nothing_to_a_pipe(self):
         flags = ("up", "--no-agent", "--read", "token", "--listen", "127.0.0.1:0", "--data", self.path("data"))
         quiet = self.start(lib.MUSTER, *flags)

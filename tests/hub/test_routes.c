@@ -250,6 +250,8 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/login", "POST", "++++++++++"},
         {"/api/v1/logout", "POST", "++++++++++"},
         {"/api/v1/once", "POST", "11133++333"},
+        {"/api/v1/sessions", "GET", "11133++333"},
+        {"/api/v1/sessions/{id}", "DELETE", "11133++333"},
         {"/api/v1/whoami", "GET", "++++++++++"},
         {"/api/v1/tokens", "POST", "111333+333"},
         {"/api/v1/audit", "GET", "111333+333"},
