@@ -412,8 +412,11 @@ bool alert_run_goes_on(const struct auto_runs *runs, const struct alert *a)
 
 static void look_hub(const struct rule_look *k)
 {
-    static const char *const subjects[] =
-        {[SCENE_STORE] = "store", [SCENE_SOURCES] = "sources", [SCENE_CHANNELS] = "channels", [SCENE_WANDB] = "wandb"};
+    static const char *const subjects[] = {[SCENE_STORE] = "store",
+                                           [SCENE_DAMAGE] = "store-damaged",
+                                           [SCENE_SOURCES] = "sources",
+                                           [SCENE_CHANNELS] = "channels",
+                                           [SCENE_WANDB] = "wandb"};
 
     if (k->s->wrong[k->r->limit])
         rule_found(k, (struct alert_finding){.subject = subjects[k->r->limit], .text = k->s->wrong[k->r->limit]});
@@ -526,6 +529,9 @@ const struct alert_rule alert_builtin[] = {
     RULE("store", CRITICAL, 10 * SEC, 30 * SEC, "the hub cannot store what it gets",
          "make room on the hub's disk: agents keep theirs until then", .now_only = true, .look = look_hub,
          .limit = SCENE_STORE),
+    RULE("store-damaged", WARNING, 0, 24 * HOUR, "stored history is damaged",
+         "check the hub's disk; muster store check counts the damage, muster restore puts back a backup",
+         .now_only = true, .look = look_hub, .limit = SCENE_DAMAGE),
     RULE("sources", WARNING, 5 * MIN_, MIN_, "a source of names of nodes fails",
          "GET /api/v1/sources says which and why", .now_only = true, .look = look_hub, .limit = SCENE_SOURCES),
     RULE("channel", WARNING, 5 * MIN_, MIN_, "a channel that alerts are told through fails",

@@ -19,6 +19,7 @@
 #include "base/timer.h"
 #include "format/note.h"
 #include "hub/handlers.h"
+#include "hub/self.h"
 #include "jobs/feature.h"
 #include "nodes/sources.h"
 #include "notify/outbox.h"
@@ -419,6 +420,7 @@ static void scene_of(struct hub_alerts *d, int64_t now_ms, struct whole_scene *w
     store_stat(h->store, &st);
     if (st.last_error)
         snprintf(w->wrong[SCENE_STORE], NOTICE_MAX, "%s", st.error[0] ? st.error : store_why(st.last_error));
+    snprintf(w->wrong[SCENE_DAMAGE], NOTICE_MAX, "%s", self_damage(h));
     if (h->api.sources)
         sources_said_notice(h->api.sources, now_ms, w->wrong[SCENE_SOURCES]);
     outbox_notice(h->outbox, w->wrong[SCENE_CHANNELS], NOTICE_MAX);

@@ -37,9 +37,9 @@ struct gpus_expected { /* of nodes whose name fits */
     int32_t n;
 };
 
-/* With the hub: the store; which sources of names fail; through which channels nobody is told; which command for
- * Weights & Biases failed. */
-enum scene_wrong { SCENE_STORE, SCENE_SOURCES, SCENE_CHANNELS, SCENE_WANDB, SCENE_WRONGS };
+/* With the hub: the store; damage in stored history; sources of names, channels and the command for Weights & Biases
+ * that fail. */
+enum scene_wrong { SCENE_STORE, SCENE_DAMAGE, SCENE_SOURCES, SCENE_CHANNELS, SCENE_WANDB, SCENE_WRONGS };
 
 /* Everything there is to look at. Borrowed. */
 struct scene {

@@ -87,6 +87,26 @@ const char *client_url(const struct client_conf *conf)
     return shown;
 }
 
+/* Status and headers of a response. */
+struct client_answer {
+    int status;       /* 0: there was no answer */
+    uint32_t damaged; /* X-Muster-Damaged */
+};
+
+static size_t take_head(char *p, size_t size, size_t n, void *arg)
+{
+    struct str line = str_n(p, size * n), value;
+    int colon = str_find(line, ":");
+    uint64_t damaged;
+
+    if (colon > 0 && str_eq_nocase(str_n(p, (size_t)colon), "X-Muster-Damaged")) {
+        value = str_trim(str_drop(line, (size_t)colon + 1));
+        if (str_uint(value, &damaged))
+            ((struct client_answer *)arg)->damaged = (uint32_t)MIN(damaged, UINT32_MAX);
+    }
+    return size * n;
+}
+
 static size_t take(char *p, size_t size, size_t n, void *arg)
 {
     return buf_add(arg, p, size * n) == 0 ? size * n : 0;
@@ -127,9 +147,10 @@ struct asking_conf client_whom(const struct client_conf *conf)
                                 .pin = pin_of(conf)};
 }
 
-/* *ret_status: HTTP's, 0 without an answer. own_token NULL: the configured one. */
+/* own_token NULL: the configured one. */
 static int ask_once(const struct client_conf *conf, const char *own_token, const char *method, const char *path,
-                    const char *type, struct str body, struct buf *ret, int *ret_status, struct err *err)
+                    const char *type, struct str body, struct buf *ret, struct client_answer *ret_answer,
+                    struct err *err)
 {
     AUTO_BUF answer = BUF_INIT(ANSWER_MAX);
     AUTO_BUF token = BUF_INIT(4096);
@@ -145,10 +166,13 @@ static int ask_once(const struct client_conf *conf, const char *own_token, const
     q.lib->easy_setopt(q.c, CURLOPT_TIMEOUT_MS, conf->limit_ms ? (long)conf->limit_ms : (long)TOTAL_MS);
     q.lib->easy_setopt(q.c, CURLOPT_WRITEFUNCTION, take);
     q.lib->easy_setopt(q.c, CURLOPT_WRITEDATA, &answer);
+    q.lib->easy_setopt(q.c, CURLOPT_HEADERFUNCTION, take_head);
+    q.lib->easy_setopt(q.c, CURLOPT_HEADERDATA, ret_answer);
+    *ret_answer = (struct client_answer){0};
     CURLcode rc = q.lib->easy_perform(q.c);
     long status = 0;
     q.lib->easy_getinfo(q.c, CURLINFO_RESPONSE_CODE, &status);
-    *ret_status = rc == CURLE_OK ? (int)status : 0;
+    ret_answer->status = rc == CURLE_OK ? (int)status : 0;
     if (rc != CURLE_OK)
         r = asking_unreachable(&whom, &q, rc, err);
     else if (status < 200 || status > 299)
@@ -166,10 +190,10 @@ bool client_folder(const struct client_conf *conf, char ret[4096])
     struct client_conf quick = *conf;
     AUTO_BUF answer = {0};
     struct err ignored = {0};
-    int status;
+    struct client_answer said;
     quick.limit_ms = FOLDER_MS;
     if (!local_hub_is_here(hub_of(conf)) ||
-        ask_once(&quick, "", "GET", "/api/v1/folder", "", str_of(""), &answer, &status, &ignored) < 0)
+        ask_once(&quick, "", "GET", "/api/v1/folder", "", str_of(""), &answer, &said, &ignored) < 0)
         return false;
     json_auto_t *o = json_loadb(answer.p, answer.len, 0, NULL);
     const char *dir = json_string_value(json_object_get(o, "data"));
@@ -178,17 +202,17 @@ bool client_folder(const struct client_conf *conf, char ret[4096])
 
 /* A hub that wants a token may be our own, with a folder that only it knows. */
 static int ask(const struct client_conf *conf, const char *own_token, const char *method, const char *path,
-               const char *type, struct str body, struct buf *ret, int *ret_status, struct err *err)
+               const char *type, struct str body, struct buf *ret, struct client_answer *ret_answer, struct err *err)
 {
     bool told = own_token || (conf->token && conf->token[0]) || (conf->token_file && conf->token_file[0]);
     AUTO_BUF token = BUF_INIT(4096);
     char dir[4096];
     struct err ignored = {0};
-    int r = ask_once(conf, own_token, method, path, type, body, ret, ret_status, err);
-    if (r != -EACCES || *ret_status != 401 || told || !client_folder(conf, dir) ||
+    int r = ask_once(conf, own_token, method, path, type, body, ret, ret_answer, err);
+    if (r != -EACCES || ret_answer->status != 401 || told || !client_folder(conf, dir) ||
         local_hub_token_in(dir, hub_of(conf), &token, &ignored) < 0 || !token.len)
         return r;
-    return ask_once(conf, token.p, method, path, type, body, ret, ret_status, err);
+    return ask_once(conf, token.p, method, path, type, body, ret, ret_answer, err);
 }
 
 void client_param(struct buf *path, const char *name, const char *value)
@@ -220,9 +244,9 @@ void client_options(struct buf *path, const struct opt *opts, const void *conf, 
 int client_ask(const struct client_conf *conf, const char *method, const char *path, struct str body, struct buf *ret,
                struct err *err)
 {
-    int status;
+    struct client_answer said;
 
-    return ask(conf, NULL, method, path, "application/json", body, ret, &status, err);
+    return ask(conf, NULL, method, path, "application/json", body, ret, &said, err);
 }
 
 int client_get(const struct client_conf *conf, int64_t limit_ms, const struct buf *path, struct buf *ret,
@@ -236,8 +260,23 @@ int client_get(const struct client_conf *conf, int64_t limit_ms, const struct bu
     return client_ask(&own, "GET", path->p, str_of(""), ret, err);
 }
 
+int client_get_history(const struct client_conf *conf, const struct buf *path, struct buf *ret, uint32_t *ret_damaged,
+                       struct err *err)
+{
+    struct client_answer said = {0};
+    int r = path->err ? err_set(err, -EINVAL, "that is too much to ask for at once")
+                      : ask(conf, NULL, "GET", path->p, "", str_of(""), ret, &said, err);
+
+    *ret_damaged = said.damaged;
+    return r;
+}
+
 int client_post(const struct client_conf *conf, const char *token, const char *path, const char *type, struct str body,
                 struct buf *ret, int *ret_status, struct err *err)
 {
-    return ask(conf, token, "POST", path, type, body, ret, ret_status, err);
+    struct client_answer said = {0};
+    int r = ask(conf, token, "POST", path, type, body, ret, &said, err);
+
+    *ret_status = said.status;
+    return r;
 }

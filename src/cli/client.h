@@ -31,6 +31,10 @@ int client_ask(const struct client_conf *conf, const char *method, const char *p
 /* A GET of a path that was put together; limit_ms as in conf. */
 int client_get(const struct client_conf *conf, int64_t limit_ms, const struct buf *path, struct buf *ret,
                struct err *err);
+/* The same of /api/v1/history, within 30 s. *ret_damaged: columns of stored history that the answer lacks. */
+int client_get_history(const struct client_conf *conf, const struct buf *path, struct buf *ret, uint32_t *ret_damaged,
+                       struct err *err);
+#define CLIENT_DAMAGED "stored history is damaged, values may be missing (columns that cannot be read: %u)"
 /* The same with a body that is not JSON and a token of its own (NULL: the configured one). *ret_status, also of a
  * failure: what HTTP said, 0 when there was no answer. */
 int client_post(const struct client_conf *conf, const char *token, const char *path, const char *type, struct str body,

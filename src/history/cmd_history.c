@@ -64,6 +64,7 @@ static int ask_hub(const struct history_conf *conf, int argc, char **argv, size_
 {
     AUTO_BUF path = BUF_INIT(65536);
     char text[64];
+    uint32_t damaged;
 
     buf_adds(&path, "/api/v1/history");
     client_param(&path, "device", argv[0]);
@@ -83,7 +84,10 @@ static int ask_hub(const struct history_conf *conf, int argc, char **argv, size_
     snprintf(text, sizeof(text), "%zu", points);
     if (points)
         client_param(&path, "points", text);
-    return client_get(&conf->client, 0, &path, ret, err);
+    int r = client_get_history(&conf->client, &path, ret, &damaged, err);
+    if (r == 0 && damaged)
+        cli_fail(&history_help, 0, CLIENT_DAMAGED, damaged);
+    return r;
 }
 
 /* ---- showing ---- */

@@ -222,6 +222,7 @@ static int ask_hub(const struct plot_conf *conf, const struct sheet *s, struct b
 {
     AUTO_BUF path = BUF_INIT(65536);
     char text[32];
+    uint32_t damaged;
     buf_adds(&path, "/api/v1/history");
     client_param(&path, "device", conf->device);
     for (size_t i = 0; i < s->n_metrics; i++)
@@ -230,7 +231,10 @@ static int ask_hub(const struct plot_conf *conf, const struct sheet *s, struct b
     client_param(&path, "from", conf->from ? conf->from : text);
     client_options(&path, plot_opts, conf, "to step agg group fold filter");
     client_param(&path, "points", POINTS);
-    return client_get(&conf->client, 0, &path, ret, err);
+    int r = client_get_history(&conf->client, &path, ret, &damaged, err);
+    if (r == 0 && damaged)
+        cli_fail(&plot_help, 0, CLIENT_DAMAGED, damaged);
+    return r;
 }
 
 /* The series of each metric together, in the order they were asked for. */

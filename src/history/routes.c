@@ -108,6 +108,8 @@ static void history_run(struct past_ask *k, const struct past_source *past, stru
         rp->type = NULL;
     if (r < 0 || w.frame.damaged || w.frame.missing[0])
         job->stamp = 0;
+    if (w.frame.damaged) /* CSV and pictures have no place for it */
+        snprintf(rp->extra, sizeof(rp->extra), "X-Muster-Damaged: %u", w.frame.damaged);
     reply_if_wrong(rp, r, HISTORY_MAX, &err);
 }
 

@@ -67,6 +67,8 @@ struct hub {
     char versions[NOTICE_MAX];          /* which agents are of another version, as last looked at */
     int64_t versions_ms;                /* when, monotonic; 0: never */
     char aside[NOTICE_MAX];             /* what of the data folder was set aside, in words; "": nothing */
+    uint64_t damage_said;               /* damaged columns of history that were logged */
+    int64_t damage_said_ms;             /* when, monotonic */
     bool full;                          /* the disk under it */
     int64_t looked_ms;                  /* when these were looked at, monotonic; 0: never */
     uint64_t batches, repeats, refused; /* taken, already there, not ours to take */

@@ -54,6 +54,25 @@ static void add_clock(char out[NOTICE_MAX])
                  n ? "; " : "", doubt_ms > 0 ? "ahead" : "back", clock_span(doubt_ms > 0 ? doubt_ms : -doubt_ms, span));
 }
 
+const char *self_damage(struct hub *h)
+{
+    struct store_stat st;
+
+    store_stat(h->store, &st);
+    return st.damaged_columns ? "stored history is damaged: samples may be missing; `muster store check` counts the "
+                                "damage, `muster restore` puts back a backup"
+                              : "";
+}
+
+static void add_damage(struct hub *h, char out[NOTICE_MAX])
+{
+    const char *damage = self_damage(h);
+    size_t n = strlen(out);
+
+    if (damage[0])
+        snprintf(out + n, NOTICE_MAX - n, "%s%s", n ? "; " : "", damage);
+}
+
 static void own_notice(const struct store_stat *st, char out[NOTICE_MAX])
 {
     if (st->last_error == -ENOSPC)
@@ -120,6 +139,7 @@ void self_notice(struct hub *h, char out[NOTICE_MAX])
     out[0] = 0;
     features_status(&h->features, &(struct status){.notice = out});
     add_clock(out);
+    add_damage(h, out);
     add_folder(h, out);
 }
 
@@ -129,10 +149,24 @@ void self_metrics(struct hub *h, struct buf *out, bool openmetrics)
     features_status(&h->features, &(struct status){.notice = notice, .metrics = out, .openmetrics = openmetrics});
 }
 
+/* Readers meet the same damage again: at most a line an hour. */
+static void say_damage(struct hub *h, uint64_t columns)
+{
+    int64_t now_ms = clock_mono_ms();
+
+    if (columns <= h->damage_said || (h->damage_said && now_ms - h->damage_said_ms < HOUR_MS))
+        return;
+    log_error("store", "%s; columns that could not be read since the start: %llu", self_damage(h),
+              (unsigned long long)columns);
+    h->damage_said = columns;
+    h->damage_said_ms = now_ms;
+}
+
 void self_say(struct hub *h)
 {
     struct store_stat st;
     store_stat(h->store, &st);
+    say_damage(h, st.damaged_columns);
     if (st.last_error == h->store_said)
         return;
     if (st.last_error)

@@ -13,6 +13,8 @@ void status_metric(struct status *s, const char *name, const char *help, bool co
 
 /* What every screen should say of the hub; empty when all is well. */
 void self_notice(struct hub *h, char out[NOTICE_MAX]);
+/* The part of the notice about damage in stored history; empty if no reader or merge has found any since the start. */
+const char *self_damage(struct hub *h);
 void self_metrics(struct hub *h, struct buf *out, bool openmetrics);
 void self_status(void *self, struct status *s); /* the kernel's own; self: the hub */
 void self_say(struct hub *h);                   /* to the log what is new of the store */

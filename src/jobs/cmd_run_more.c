@@ -64,9 +64,12 @@ static int put_charts(const struct client_conf *client, const json_t *v, int wid
     add_moments(&path, v);
     snprintf(points, sizeof(points), "%zu", chart_points(width));
     client_param(&path, "points", points);
-    int r = client_get(client, 0, &path, &answer, err);
+    uint32_t damaged;
+    int r = client_get_history(client, &path, &answer, &damaged, err);
     if (r < 0)
         return r == -ENOENT ? 0 : r; /* the hub does not know them any more */
+    if (damaged)
+        buf_addf(out, "charts: " CLIENT_DAMAGED "\n", damaged);
     if (!lines_parse(&answer, true, &l))
         return client_no_hub(client, err);
     if (draw_known(&l, names, width, out) && json_array_size(devices) > n)

@@ -580,6 +580,8 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
     if (code < 0 && !stop && code != SINK_LEAVES)
         past_session_rest(x); /* it begins anew, should it be asked again */
     past_session_free(own);
+    if (p->w && s->damaged && code != SINK_LEAVES) /* it is read again then */
+        writer_damaged(p->w, s->damaged);
     if (stop)
         return err_set(err, code, "nobody waits for the answer any more");
     if (code < 0 && code != SINK_LEAVES && err && !*err->msg)

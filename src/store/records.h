@@ -133,7 +133,7 @@ struct store_stat {
     size_t usage_queued;      /* usage put and not to be read yet */
     uint64_t lost;            /* puts dropped because the queue was full */
     uint32_t damaged;         /* log files set aside as NAME.damaged since open */
-    uint32_t damaged_columns; /* of history that could not be read when it was merged, since open */
+    uint64_t damaged_columns; /* of history that could not be read or merged, each time that was tried, since open */
     uint64_t waits;           /* for the disk on the thread that called store_loaded */
     int archive_error;        /* 0, or -errno of what was last asked of the archive */
     char archive_why[200];    /* the same as a sentence */

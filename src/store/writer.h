@@ -50,3 +50,4 @@ struct due_logs *writer_due(struct writer *w);                           /* arch
 void writer_sent(struct writer *w, int64_t log);                         /* the archive has it: its file goes */
 /* For writer_stat; why: how the last round behind ended, code 0: well. */
 void writer_set_history(struct writer *w, int64_t files_bytes, uint32_t damaged, const struct err *why);
+void writer_damaged(struct writer *w, uint32_t columns); /* that a reader could not read; on any thread */

@@ -55,6 +55,7 @@ struct writer {
     void *on_seal_arg;
     int64_t history_bytes;
     uint32_t history_damaged;
+    _Atomic uint64_t damaged_reads;    /* columns of history that readers could not read */
     _Atomic uint64_t history_versions; /* not behind the lock: it is asked for with every question */
     struct changes changes;
     struct err last, failed; /* of the last commit; of the last that took an append with it since somebody flushed */

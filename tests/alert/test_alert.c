@@ -423,6 +423,7 @@ static void rules_find_what_is_wrong(void **unused)
                       .view = &c->v,
                       .live = live,
                       .wrong[SCENE_STORE] = "no space left",
+                      .wrong[SCENE_DAMAGE] = "samples may be missing",
                       .recent = recent,
                       .n_recent = ARRAY_LEN(recent)};
     AUTO_BUF b = BUF_INIT(1 << 20);
@@ -452,6 +453,7 @@ static void rules_find_what_is_wrong(void **unused)
     has(&b, "gpu-throttled-heat dgx1:0: ", true);
     has(&b, "gpu-throttled-power", false); /* off unless told */
     has(&b, "store : no space left\n", true);
+    has(&b, "store-damaged : samples may be missing\n", true);
     has(&b, "wandb : overlap acme: runs share a host\n", true);
     has(&b, "wandb : low acme: ", true);
     has(&b, "wandb : done", false);

@@ -83,6 +83,17 @@ test("the last week of a GPU: two clicks", async (t) => {
     await looksRight(page, "gpu-week-narrow-dark");
 });
 
+test("charts that lack what the hub cannot read say so", async (t) => {
+    const h = await withPast();
+    const page = await open(t, `${h.url}/gpu/${h.nodes[0].name}:0`);
+    await page.waitForSelector("figure.chart canvas");
+    assert.equal(await page.getByText("history is damaged").count(), 0);
+    await page.route("**/api/v1/history?*", async (route) => route.fulfill({ json: { ...(await (await route.fetch()).json()), damaged: 3 } }));
+    await page.reload();
+    await says(page.locator(".timeline .error"), "Stored history is damaged: some of these values cannot be read and may be missing.");
+    clean(page);
+});
+
 test("dragging over one chart zooms all, the URL says so, and back goes back", async (t) => {
     const h = await withPast();
     const { uuid } = h.nodes[0].devices[0];

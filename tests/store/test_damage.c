@@ -212,6 +212,8 @@ static void play(const char *sound, struct h_model *m, const char *name, enum ha
     }
     bool told = err.msg[0];
     struct seen_all before = check_all(s, m);
+    store_stat(s, &st);
+    assert_true(st.damaged_columns >= before.damaged); /* what readers met is counted */
     h_send(s, m, h_batch(m, 0, LATER, 10, 1000), note, &kept);
     m->next[0]--;
     store_flush(s, NULL);

@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """Files of the data folder that are damaged, cut to nothing or gone: nothing is overwritten or emptied silently, and every screen says what was set aside."""
+import contextlib
 import os
+import re
+import sqlite3
 import time
 
 import hubcase
@@ -101,6 +104,42 @@ class Kept(lib.Case):
         self.begin("--start-empty")  # left in a unit file: it does nothing more
         self.assertEqual([n["name"] for n in lib.ask_json(self.hub.url + "/api/v1/state")["nodes"]], ["n1"])
         self.assertFalse(os.path.exists(self.file("set-aside-2")))
+
+    def flip_chunks(self):
+        """A bit in the head of every chunk of raw samples, in the file itself."""
+        with contextlib.closing(sqlite3.connect(self.file("history.db"))) as db:
+            chunks = [row[0] for row in db.execute("SELECT bytes FROM chunk WHERE tier = 0")]
+        with open(self.file("history.db"), "r+b") as f:
+            data = f.read()
+            for chunk in chunks:
+                part = next(p for p in (chunk[i:i + 24] for i in range(0, 64, 8)) if data.count(p) == 1)  # whole in one page
+                f.seek(data.index(part) + 20)
+                f.write(bytes([part[20] ^ 4]))
+        return len(chunks)
+
+    def counted(self):
+        return int(re.search(r"\nmuster_hub_store_damaged_columns_total (\d+)\n", lib.ask(self.hub.url + "/metrics")[2].decode()).group(1))
+
+    def test_damage_that_readers_meet_is_counted_logged_and_shown_and_raises_an_alert(self):
+        self.run_ok(lib.MUSTER, "simulate", "--backfill", "4h", "--every", "10s", "--nodes", "2", "--gpus", "2", "--data", self.path("data"), "-q")
+        self.assertGreater(self.flip_chunks(), 1)
+        self.begin()
+        ask = self.hub.url + "/api/v1/history?device=*&metric=util&from=-5h&step=1m&tier=raw"
+        before = self.counted()
+        damaged = lib.ask_json(ask)["damaged"]
+        self.assertGreater(damaged, 0)
+        lib.wait_until("it is counted", lambda: self.counted() >= before + damaged)  # /metrics is kept for a moment
+        for form in ("json", "csv", "svg"):
+            self.assertGreater(int(lib.ask(f"{ask}&format={form}")[1]["x-muster-damaged"]), 0, form)
+        self.everywhere("stored history is damaged")
+        self.assertIn("muster store check", self.hub.wait_line(r".*stored history is damaged.*").group(0))
+        for form in ((), ("--csv",), ("--json",)):
+            status, out, err = self.run_any(lib.MUSTER, "history", "*", "util", "--from", "-5h", "--step", "10s", *form, "--hub", self.hub.url)
+            self.assertEqual(status, 0, err)
+            self.assertIn("stored history is damaged", err)
+            self.assertNotIn("stored history is damaged", out)
+        lib.wait_until("the alert fires", lambda: [r for r in lib.ask_json(self.hub.url + "/api/v1/alerts")["rows"] if r["rule"] == "store-damaged" and "stored history is damaged" in r["text"]])
+        self.assertEqual(self.hub.text.count("columns that could not be read since the start"), 1, "a line, not one for each reader")
 
     def test_the_hubs_own_key_is_never_replaced(self):
         def pin(hub):

@@ -192,3 +192,8 @@ export function Chart({ title, help, unit, x, lines, version, from, to, max, lim
 export function NoChart({ title, words, small }) {
     return html`<figure class="chart ${small ? "small" : ""}"><figcaption><span class="name">${title}</span> <span class="dim">${words}</span></figcaption><div class="plot" /></figure>`;
 }
+
+/** Over charts that lack what the hub cannot read. @param {{ h: import("../kit/types").History }} props */
+export function Damaged({ h }) {
+    return h.damaged ? html`<p class="error" role="alert">${say.damaged}</p>` : null;
+}

@@ -49,7 +49,7 @@ export async function history({ device, names, from, to, points, signal }) {
             return ask(`/api/v1/history?${q}`, { signal });
         }),
     );
-    return { ...parts[0], series: parts.flatMap((p) => p.series) };
+    return { ...parts[0], series: parts.flatMap((p) => p.series), damaged: parts.reduce((sum, p) => sum + (p.damaged ?? 0), 0) };
 }
 
 /** Who was on a device, or on a node's devices. Throws a Problem. @param {{ node?: string, device?: string, from: number, to: number, signal?: AbortSignal }} q @returns {Promise<{ spans: Span[], more: boolean }>} */

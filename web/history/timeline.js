@@ -10,7 +10,7 @@ import { html } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
 import { setQuery, usePlace } from "../kit/router.js";
 import { useTick } from "../kit/use.js";
-import { Chart, NoChart } from "./chart.js";
+import { Chart, Damaged, NoChart } from "./chart.js";
 import { Events } from "./events.js";
 import { helps } from "./helps.js";
 import { history, stretch, whoWas } from "./history.js";
@@ -102,6 +102,7 @@ export function Timeline({ device, node, uuid, names, lines, limits, several = 1
         <div class="over"><${Range} range=${range} from=${from} to=${to} />${children}</div>
         ${above?.(shown)}
         ${wrong && html`<p class="error" role="alert">${wrong.detail}</p>`}
+        <${Damaged} h=${h} />
         ${empty && html`<p class="dim">${live ? say.nothingStoredYet : say.nothingStoredThen}</p>`}
         ${!empty && names.map((name) => {
             const drawn = lines(h, name);

@@ -27,6 +27,7 @@ export const say = {
     nothingStoredThen: "Nothing is stored of this time: the hub may not have kept it, or the node was away.",
     nothingKnownOfIt: "no data",
     perPoint: (step, filled) => `one point per ${step}${filled ? `, per ${filled} where nothing finer is kept` : ""}`,
+    damaged: "Stored history is damaged: some of these values cannot be read and may be missing.",
     howToZoom: "drag over a chart to zoom, double-click to go back",
     step: (n, i) => (n === 1 ? ["day", "hour", "minute", "second"][i] : `${n} ${["day", "hour", "minute", "second"][i]}s`),
     metrics: "metrics",

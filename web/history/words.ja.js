@@ -26,6 +26,7 @@ export const say = {
     nothingStoredThen: "この期間の記録はありません。ハブに保存されていないか、ノードが停止していた可能性があります。",
     nothingKnownOfIt: "データなし",
     perPoint: (step, filled) => `${step}ごとに 1 点${filled ? `(細かい記録がない部分は${{ second: "1 秒", minute: "1 分", hour: "1 時間", day: "1 日" }[filled] ?? filled}ごと)` : ""}`,
+    damaged: "保存された履歴が破損しています。一部の値を読み取れず、欠けている可能性があります。",
     howToZoom: "グラフをドラッグで拡大、ダブルクリックで戻る",
     step: (n, i) => `${n} ${["日", "時間", "分", "秒"][i]}`,
     metrics: "指標",

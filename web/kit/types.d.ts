@@ -273,6 +273,7 @@ export interface History {
     step: number;
     tier: "raw" | "minute" | "hour";
     filled?: "minute" | "hour"; /* where that tier had nothing */
+    damaged?: number; /* columns that could not be read */
     series: { device: string | null; node: string; node_id: string; index: number | null; metric: string; unit: string; agg: string; v: (number | null)[] }[];
 }
 

@@ -1,6 +1,6 @@
 /* view.js: the view /run/: what a run did: the verdict in one sentence, what to do about it, its GPUs over its own time, its processes. The link carries no rights: who opens it sees what they may see. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Chart, NoChart } from "../history/chart.js";
+import { Chart, Damaged, NoChart } from "../history/chart.js";
 import { history } from "../history/history.js";
 import { ask } from "../kit/api.js";
 import { useMoment } from "../kit/cross.js";
@@ -118,6 +118,7 @@ function Charts({ v }) {
         return html`<${Chart} key=${g.device} title=${title} unit=${metrics.get(name)?.unit ?? ""} x=${x} lines=${lines} version=${`${got.at}`} from=${from} to=${to} max=${top} small=${small} moment=${moment} zoom=${zoom} />`;
     };
     return html`<div class="timeline" ...${on}>
+        ${h && html`<${Damaged} h=${h} />`}
         ${names.map((name) => (some.length > 1 ? html`<section class="multiples" key=${name} aria-label=${metricLabel(name)}><h2>${metricLabel(name)}</h2><div>${some.map((g) => chart(name, g))}</div></section>` : some.map((g) => chart(name, g))))}
         ${v.devices.length > some.length && html`<p class="dim">${say.chartsOf(some.length, v.devices.length)}</p>`}
     </div>`;
