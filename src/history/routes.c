@@ -226,8 +226,9 @@ static enum reply_how get_history(struct api *a, struct request *rq, struct repl
         return REPLY_NOW;
     }
     history_query_people(query, a->people);
-    struct history_job *job = NEW(struct history_job, .ask = {.run = history_run, .end = history_end}, .query = query,
-                                  .format = (enum format)as, .zone = a->zone);
+    struct history_job *job =
+        NEW(struct history_job, .ask = {.run = history_run, .end = history_end, .costly = as >= FORMAT_PICTURE},
+            .query = query, .format = (enum format)as, .zone = a->zone);
     mem_copy_str(job->title, sizeof(job->title), a->name ? a->name : "");
     history_stamp(a, job);
     if (give_again(a, rq, job, rp)) {

@@ -160,8 +160,8 @@ enum reply_how get_strip(struct api *a, struct request *rq, struct reply *rp)
     strip->sort = (enum strip_sort)by;
     strip->night.zone = a->zone;
     strip->night.dark = str_eq(theme, "dark");
-    struct strip_job *job =
-        NEW(struct strip_job, .ask = {.run = strip_answer, .end = strip_end}, .strip = strip, .format = as);
+    struct strip_job *job = NEW(struct strip_job, .ask = {.run = strip_answer, .end = strip_end, .costly = as >= 0},
+                                .strip = strip, .format = as);
     mem_copy_str(job->title, sizeof(job->title), a->name ? a->name : "");
     strip->night.title = job->title;
     return ask_later(a->hub, rq, rp, &job->ask);

@@ -63,6 +63,7 @@ struct past_ask {
     void (*run)(struct past_ask *k, const struct past_source *past, struct reply *rp);
     void (*end)(struct past_ask *k); /* frees k; on the loop */
     int64_t limit_ms;                /* it is stopped then; 0: after half a minute */
+    bool costly; /* seconds of a processor, as a picture: it has workers of its own, and each address one at a time */
     /* Set by settle (hub.h) instead of an answer: this makes it, on a worker again. */
     void (*then_run)(struct past_ask *k, const struct past_source *past, struct reply *rp);
 };
@@ -119,7 +120,6 @@ struct api {
     const char *vesta_token; /* what vesta's senders must give; NULL: none configured, they are refused */
     struct book *book;
     const struct zone *zone; /* of times that name none */
-    bool replaying;          /* one look at the past of alerts at a time */
     /* What later features do for earlier ones; they register when they open. */
     bool (*who_asks)(struct api *a, struct request *rq, struct reply *rp); /* into rq->who; false: rp has a 401 */
     struct trail *(*audit)(struct api *a, const struct request *rq);       /* begins an entry of the audit log */

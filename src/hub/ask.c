@@ -3,6 +3,8 @@
  * left.
  */
 
+#include "base/clock.h"
+#include "base/mem.h"
 #include "base/rand.h"
 #include "base/workers.h"
 #include "hub/hub.h"
@@ -11,6 +13,8 @@
 #define ASK_LIMIT_MS 30000
 #define OWN_LIMIT_MS 120000 /* nobody looks at a screen meanwhile */
 #define GZIP_LEAST   1024
+#define COSTLY_MOST  64 /* costly questions in progress or waiting, */
+#define COSTLY_EACH  16 /* and of one address */
 
 struct question {
     struct work_job job; /* first */
@@ -23,6 +27,11 @@ struct question {
     struct reply rp;
     char if_none[200];
     bool gzip;
+    char peer[64]; /* empty: the hub itself */
+    /* Of a costly one: */
+    bool given;       /* to a worker; the next of its address waits for its end */
+    int64_t until_ms; /* monotonic */
+    struct question *next;
 };
 
 /* Records are read through a store of this thread's own: the hub's is the loop's. */
@@ -91,6 +100,16 @@ static void on_worker(struct work_job *j)
     }
 }
 
+static int64_t limit_of(const struct past_ask *k)
+{
+    return k->limit_ms ? k->limit_ms : ASK_LIMIT_MS;
+}
+
+static int give(struct question *q, int64_t limit_ms)
+{
+    return work_add(q->ask->costly ? q->h->costly_work : q->h->work, &q->job, limit_ms);
+}
+
 static bool run_again(struct question *q)
 {
     struct past_ask *k = q->ask;
@@ -100,22 +119,14 @@ static bool run_again(struct question *q)
     k->run = k->then_run;
     k->then_run = NULL;
     q->settle = NULL;
-    if (work_add(q->h->work, &q->job, k->limit_ms ? k->limit_ms : ASK_LIMIT_MS) == 0)
+    if (give(q, limit_of(k)) == 0)
         return true;
     reply_problem(&q->rp, 503, "too much is being asked at once; try again in a moment");
     return false;
 }
 
-static void back_on_loop(struct work_job *j)
+static void question_end(struct question *q)
 {
-    struct question *q = (struct question *)j;
-
-    if (!j->ran)
-        reply_problem(&q->rp, 503, "too much was asked at once: this waited too long for its turn; try again");
-    else if (q->settle && !q->rp.status)
-        q->settle(q->ask, &q->h->api, &q->rp);
-    if (run_again(q))
-        return;
     if (q->then) {
         q->then(q->then_arg, &q->rp);
         reply_fini(&q->rp);
@@ -124,6 +135,93 @@ static void back_on_loop(struct work_job *j)
     }
     q->ask->end(q->ask);
     free(q);
+}
+
+static void refuse_late(struct question *q)
+{
+    snprintf(q->rp.extra, sizeof(q->rp.extra), "Retry-After: 2");
+    reply_problem(&q->rp, 503, "too much was asked at once: this waited too long for its turn; try again");
+}
+
+/* ---- costly questions: one at a time of each address, so that no address holds all workers ---- */
+
+static bool same_address(const struct question *a, const struct question *b)
+{
+    return a->peer[0] && strcmp(a->peer, b->peer) == 0;
+}
+
+static bool has_room(const struct hub *h, const struct question *q)
+{
+    size_t n = 0, theirs = 0;
+
+    for (const struct question *o = h->costly; o; o = o->next, n++)
+        theirs += same_address(o, q);
+    return n < COSTLY_MOST && theirs < COSTLY_EACH;
+}
+
+static bool is_turn(const struct hub *h, const struct question *q)
+{
+    for (const struct question *o = h->costly; o; o = o->next)
+        if (o->given && same_address(o, q))
+            return false;
+    return true;
+}
+
+static void costly_remove(struct question *q)
+{
+    struct question **at = &q->h->costly;
+
+    while (*at != q)
+        at = &(*at)->next;
+    *at = q->next;
+}
+
+void costly_next(struct hub *h)
+{
+    int64_t now_ms = clock_mono_ms();
+
+    for (struct question *q = h->costly, *next; q; q = next) {
+        next = q->next;
+        bool over = now_ms >= q->until_ms || atomic_load(&q->job.cancelled);
+        if (q->given || (!over && !is_turn(h, q)))
+            continue;
+        q->given = !over && give(q, q->until_ms - now_ms) == 0;
+        if (q->given)
+            continue;
+        costly_remove(q);
+        refuse_late(q);
+        question_end(q);
+    }
+}
+
+static void costly_add(struct question *q)
+{
+    struct question **at = &q->h->costly;
+
+    while (*at)
+        at = &(*at)->next;
+    q->until_ms = clock_mono_ms() + limit_of(q->ask);
+    q->given = is_turn(q->h, q) && give(q, limit_of(q->ask)) == 0;
+    *at = q;
+}
+
+static void back_on_loop(struct work_job *j)
+{
+    struct question *q = (struct question *)j;
+    struct hub *h = q->h;
+    bool costly = q->given;
+
+    if (!j->ran)
+        refuse_late(q);
+    else if (q->settle && !q->rp.status)
+        q->settle(q->ask, &q->h->api, &q->rp);
+    if (run_again(q))
+        return;
+    if (costly)
+        costly_remove(q);
+    question_end(q);
+    if (costly)
+        costly_next(h);
 }
 
 static void reader_gone(void *arg)
@@ -140,7 +238,8 @@ enum reply_how ask_then(struct hub *h, struct request *rq, struct reply *rp, str
 
     snprintf(q->if_none, sizeof(q->if_none), "%.*s", (int)MIN(if_none.len, sizeof(q->if_none) - 1), if_none.p);
     q->gzip = str_find(rq->header(rq, "Accept-Encoding"), "gzip") >= 0;
-    if (work_add(h->work, &q->job, k->limit_ms ? k->limit_ms : ASK_LIMIT_MS) < 0) {
+    mem_copy_str(q->peer, sizeof(q->peer), rq->peer);
+    if (k->costly ? !has_room(h, q) : give(q, limit_of(k)) < 0) {
         k->end(k);
         free(q);
         snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 2");
@@ -148,6 +247,8 @@ enum reply_how ask_then(struct hub *h, struct request *rq, struct reply *rp, str
     }
     q->late = httpd_late(rq);
     httpd_late_watch(q->late, reader_gone, &q->job);
+    if (k->costly)
+        costly_add(q);
     return REPLY_LATER;
 }
 

@@ -17,6 +17,7 @@ struct easel;
 struct compress;
 struct outbox;
 struct peers;
+struct question;
 struct usage_trend;
 struct ledger;
 struct looks;
@@ -52,6 +53,8 @@ struct hub {
     struct usage_trend *usage_trend; /* who to ask for a GPU */
     struct work *work;               /* for questions about the past */
     struct work *own_work;           /* the same for the hub's own, which may be long: nobody waits behind them */
+    struct work *costly_work;        /* for costly questions: */
+    struct question *costly;         /* those in progress or waiting, oldest first (ask.c) */
     struct looks *looks;             /* for single records of it */
     struct looks *blob_looks;        /* for blobs of it */
     struct compress *compress;
@@ -64,11 +67,11 @@ struct hub {
     int64_t newest_ms;                  /* when any node was last heard, before this start */
     int64_t said_ms[256];               /* when something was last said of an address; see hub_may_say */
     int store_said;                     /* the last error of the store that was logged */
+    uint64_t damage_said;               /* damaged columns of history that were logged */
+    int64_t damage_said_ms;             /* when, monotonic */
     char versions[NOTICE_MAX];          /* which agents are of another version, as last looked at */
     int64_t versions_ms;                /* when, monotonic; 0: never */
     char aside[NOTICE_MAX];             /* what of the data folder was set aside, in words; "": nothing */
-    uint64_t damage_said;               /* damaged columns of history that were logged */
-    int64_t damage_said_ms;             /* when, monotonic */
     bool full;                          /* the disk under it */
     int64_t looked_ms;                  /* when these were looked at, monotonic; 0: never */
     uint64_t batches, repeats, refused; /* taken, already there, not ours to take */
@@ -92,6 +95,8 @@ enum reply_how ask_later(struct hub *h, struct request *rq, struct reply *rp, st
 /* The same for one whose last part needs live: settle makes the answer on the loop, unless run did. */
 enum reply_how ask_then(struct hub *h, struct request *rq, struct reply *rp, struct past_ask *k,
                         void (*settle)(struct past_ask *k, struct api *a, struct reply *rp));
+/* Costly questions that wait: starts those whose turn it is, refuses those that waited too long. */
+void costly_next(struct hub *h);
 /* The hub's own question: then is told how it went, on the loop, before k's end. -EAGAIN: too much is asked at once; k
  * is the caller's still. */
 int ask_beside(struct hub *h, struct past_ask *k, void (*then)(void *arg, struct reply *rp), void *arg);

@@ -37,7 +37,7 @@
 
 #define TICK_MS     1000
 #define CACHE_BYTES (128u << 20)
-#define READERS     2    /* threads that answer questions about the past */
+#define READERS     2    /* threads that answer questions about the past, and as many for costly ones */
 #define READ_QUEUE  64   /* questions that may wait for them */
 #define GROUP_MAX   1000 /* agents are read as often as the store commits, which they wait for anyway; ms at most */
 #define GROUP_WATCH 200  /* the same while somebody looks */
@@ -143,6 +143,7 @@ static void on_tick(void *arg)
     set_group(&s->hub, now_ms);
     self_say(&s->hub);
     cache_sweep(s->hub.api.cache, now_ms);
+    costly_next(&s->hub);
     features_tick(&s->hub.features, now_ms);
     if (s->stop_ms && (httpd_busy(s->hub.httpd) == 0 || clock_mono_ms() - s->stop_ms > STOP_MS))
         event_base_loopexit(s->hub.loop, NULL);
@@ -431,9 +432,10 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     r = hub_conf_data(conf, h->data, sizeof(h->data), err);
     if (r == 0)
         r = open_store(h, conf, err);
-    if (r == 0 &&
-        (!(h->work = work_new(h->loop, READERS, READ_QUEUE)) || !(h->own_work = work_new(h->loop, 1, READ_QUEUE)) ||
-         !(h->looks = looks_new(h)) || !(h->blob_looks = looks_new(h))))
+    if (r == 0 && (!(h->work = work_new(h->loop, READERS, READ_QUEUE)) ||
+                   !(h->costly_work = work_new(h->loop, READERS, READ_QUEUE)) ||
+                   !(h->own_work = work_new(h->loop, 1, READ_QUEUE)) || !(h->looks = looks_new(h)) ||
+                   !(h->blob_looks = looks_new(h))))
         r = err_set(err, -EAGAIN, "cannot start a thread");
     if (r == 0)
         h->compress = compress_new(h->loop);
@@ -535,6 +537,9 @@ void hub_close(struct hub *h)
         return;
     work_free(h->work); /* they read from the store */
     h->work = NULL;     /* what is told late asks for nothing more */
+    work_free(h->costly_work);
+    h->costly_work = NULL;
+    costly_next(h); /* refuses the rest */
     work_free(h->own_work);
     h->own_work = NULL;
     looks_free(h->looks);

@@ -331,7 +331,7 @@ enum reply_how get_verdict(struct api *a, struct request *rq, struct reply *rp)
     if (r != 1)
         return look_how(r);
     struct verdict_ask *q =
-        NEW(struct verdict_ask, .ask = {.run = verdict_run, .end = verdict_end}, .job = j,
+        NEW(struct verdict_ask, .ask = {.run = verdict_run, .end = verdict_end, .costly = format >= 0}, .job = j,
             .all = job_shows_all(a, rq->who, j), .now_ms = clock_wall_ms(), .format = format, .zone = a->zone);
     return ask_then(a->hub, rq, rp, &q->ask, verdict_settle);
 }

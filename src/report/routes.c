@@ -76,7 +76,9 @@ static enum reply_how get_bulletin(struct api *a, struct request *rq, struct rep
     if (i == ARRAY_LEN(words))
         return reply_problem(rp, 400, "format '%.*s' is not known: there are text, html and png",
                              (int)MIN(format.len, 40u), format.p);
-    return ask_later(a->hub, rq, rp, scheduled_ask(a, x->b, x->zone, &x->last, 0, words[i], rq->now_ms));
+    struct past_ask *k = scheduled_ask(a, x->b, x->zone, &x->last, 0, words[i], rq->now_ms);
+    k->costly = i > 0;
+    return ask_later(a->hub, rq, rp, k);
 }
 
 static enum reply_how post_bulletin(struct api *a, struct request *rq, struct reply *rp)

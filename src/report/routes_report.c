@@ -359,6 +359,7 @@ enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
     want.people = people_ref(a->people);
     want.graphics_mem = live_rule(a->live)->graphics_mem;
     want.wandb = report_source(a->hub);
+    want.ask.costly = want.look.format == REPORT_PDF;
     want.alone = hub_is_alone(a->hub);
     struct report_job *job = mem_alloc(sizeof(*job));
     *job = want;

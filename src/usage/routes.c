@@ -318,6 +318,9 @@ static enum reply_how get_usage(struct api *a, struct request *rq, struct reply 
     }
     struct usage_job *k = usage_job_new(a, text, filter, rq->now_ms);
     k->term = (struct term){.width = (int)request_int(rq, "width", 0, 0, 1000), .colour = request_flag(rq, "colour")};
+    int format = FORMAT_JSON;
+    word_of(text[USAGE_FORMAT], format_words, "format", FORMAT_JSON, &format, NULL); /* usage_run reports a mistake */
+    k->ask.costly = format >= FORMAT_PDF;
     return ask_later(a->hub, rq, rp, &k->ask);
 }
 

@@ -1,0 +1,168 @@
+/* Costly questions: one at a time of each address, in turn with other addresses. The workers wait for the test. */
+#include "test.h"
+
+#include <event2/event.h>
+#include <semaphore.h>
+
+#include "base/mem.h"
+#include "base/workers.h"
+#include "whole_hub.h"
+
+static struct hub *hub;
+static char order[256]; /* the keys of the answers, as they came */
+static int answered;
+
+struct fake {
+    struct past_ask ask; /* first */
+    const char *key;
+};
+
+static void fake_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+{
+    (void)past;
+    rp->body = BUF_INIT(100);
+    buf_adds(&rp->body, ((struct fake *)k)->key);
+}
+
+static void fake_end(struct past_ask *k)
+{
+    free(k);
+}
+
+static struct str no_header(const struct request *rq, const char *name)
+{
+    (void)rq, (void)name;
+    return (struct str){0};
+}
+
+static void take(void *arg, struct reply *rp)
+{
+    size_t n = strlen(order);
+    (void)arg;
+    snprintf(order + n, sizeof(order) - n, "%.*s ", STR_ARG(buf_str(&rp->body)));
+    answered++;
+    reply_fini(rp);
+}
+
+/* One asks from an address. The answer at once: its status; 0: it comes. */
+static int ask(const char *peer, const char *key)
+{
+    struct fake *f = mem_zero(1, sizeof(*f));
+    struct request rq = {.take = take, .header = no_header};
+    struct reply rp = {0};
+    *f = (struct fake){{.run = fake_run, .end = fake_end, .costly = true}, key};
+    mem_copy_str(rq.peer, sizeof(rq.peer), peer);
+    int status = ask_later(hub, &rq, &rp, &f->ask) == REPLY_NOW ? rp.status : 0;
+    if (status)
+        assert_true(str_starts(str_of(rp.extra), "Retry-After: "));
+    reply_fini(&rp);
+    return status;
+}
+
+/* ---- workers that are held ---- */
+
+static sem_t held, go;
+
+static void hold(struct work_job *j)
+{
+    (void)j;
+    sem_post(&held);
+    sem_wait(&go);
+}
+
+static void count_done(struct work_job *j)
+{
+    (void)j;
+    answered++;
+}
+
+static struct work_job holders[2] = {{.run = hold, .done = count_done}, {.run = hold, .done = count_done}};
+
+static void hold_all(void)
+{
+    for (size_t i = 0; i < ARRAY_LEN(holders); i++)
+        assert_int_equal(work_add(hub->costly_work, &holders[i], 600000), 0);
+    for (size_t i = 0; i < ARRAY_LEN(holders); i++)
+        sem_wait(&held);
+}
+
+static void turn_until(int n)
+{
+    while (answered < n)
+        event_base_loop(hub->loop, EVLOOP_ONCE);
+}
+
+static int setup(void **unused)
+{
+    (void)unused;
+    sem_init(&held, 0, 0);
+    sem_init(&go, 0, 0);
+    order[0] = 0;
+    answered = 0;
+    hub = whole_hub_open("");
+    hold_all();
+    return 0;
+}
+
+static int teardown(void **unused)
+{
+    (void)unused;
+    sem_post(&go); /* those that a failed test left */
+    sem_post(&go);
+    whole_hub_close(hub);
+    sem_destroy(&held);
+    sem_destroy(&go);
+    return 0;
+}
+
+static void addresses_have_their_turns(void **unused)
+{
+    (void)unused;
+    assert_int_equal(ask("10.0.0.1", "a1"), 0);
+    assert_int_equal(ask("10.0.0.1", "a2"), 0);
+    assert_int_equal(ask("10.0.0.1", "a3"), 0);
+    assert_int_equal(ask("10.0.0.2", "b1"), 0);
+    assert_int_equal(ask("10.0.0.2", "b2"), 0);
+    sem_post(&go); /* one worker: what it takes is the order */
+    turn_until(1 + 5);
+    assert_string_equal(order, "a1 b1 a2 b2 a3 ");
+    sem_post(&go);
+    turn_until(1 + 5 + 1);
+}
+
+static void one_address_does_not_take_every_place(void **unused)
+{
+    int status = 0, n = 0;
+    (void)unused;
+    for (; !status && n < 1000; n += !status)
+        status = ask("10.0.0.1", "a");
+    assert_int_equal(status, 503);
+    assert_in_range(n, 1, 16);
+    assert_int_equal(ask("10.0.0.2", "b"), 0);
+    for (int i = 0; i < 20; i++) /* what the hub itself asks is for many people */
+        assert_int_equal(ask("", "own"), 0);
+    sem_post(&go);
+    sem_post(&go);
+    turn_until(2 + n + 1 + 20);
+    answered = 0;
+    assert_int_equal(ask("10.0.0.1", "again"), 0);
+    turn_until(1);
+}
+
+static void the_end_answers_those_that_wait(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(ask("10.0.0.1", "a"), 0);
+}
+
+static int teardown_early(void **unused)
+{
+    int r = teardown(unused);
+    assert_int_equal(answered, 2 + 5);
+    return r;
+}
+
+TESTS(cmocka_unit_test_setup_teardown(addresses_have_their_turns, setup, teardown),
+      cmocka_unit_test_setup_teardown(one_address_does_not_take_every_place, setup, teardown),
+      cmocka_unit_test_setup_teardown(the_end_answers_those_that_wait, setup, teardown_early))
