@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/plain.h"
 #include "format/words.h"
+#include "model/work.h"
 
 #define WIDTH_MIN  80
 #define STATE_WIDE 11 /* " ◌ starting" */
@@ -427,7 +428,7 @@ static void box(struct pen *p, const struct node_now *n, const struct device_now
         buf_addf(&b, "needs service: %s", device_service(d));
         box_words(p, b.p);
     }
-    if (device_note(d))
+    if (device_note(d) && !note_of_work(device_note(d))) /* vesta has no efficiency */
         box_words(p, device_note(d));
     if (in_sight(d)) {
         box_values(p, d);

@@ -179,15 +179,18 @@ static void why_values_are_missing_is_said_in_whole(void **unused)
     AUTO_BUF b = BUF_INIT(1 << 20);
 
     (void)unused;
-    SET(c->n[0].devices[0].fact.note, NO_WORK_RIGHTS);
+    SET(c->n[0].devices[0].fact.note, "the driver does not tell the power limit; nvidia-smi as root says why it is so");
     SET(c->n[0].devices[1].fact.note, "fell off the bus");
     SET(c->n[0].devices[1].reason, "was there, is gone: fell off the bus"); /* said already */
     render_term_detail(&b, &c->v, &(struct term){.width = 80});
     assert_golden("detail-80-note.txt", &b);
     buf_reset(&b);
-    render_term_detail(&b, &c->v, &(struct term){.width = 120});
-    assert_non_null(strstr(b.p, " " NO_WORK_RIGHTS " "));
-    buf_reset(&b);
+    SET(c->n[0].devices[0].fact.note, NO_WORK_RIGHTS);
+    for (int width = 80; width <= 120; width += 40) { /* vesta has no efficiency: no line of it is in its boxes */
+        render_term_detail(&b, &c->v, &(struct term){.width = width});
+        assert_null(strstr(b.p, "efficiency"));
+        buf_reset(&b);
+    }
     ls_notes(&c->v, &b);
     assert_string_equal(b.p, "! mau_local_19e5d26c:0: " NO_WORK_RIGHTS "\n");
     buf_reset(&b);
