@@ -237,6 +237,8 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
         r->worded = !r->own;
         return read_text(rd, v, true, &r->text);
     }
+    if (str_eq(key->text, "resolved_text") && !r->notice)
+        return read_text(rd, v, true, &r->over_text);
     if (str_eq(key->text, "of") && r->own && v->kind == YNODE_TEXT) {
         r->of = str_eq(v->text, "node") ? ALERT_OF_NODE : ALERT_OF_GPU;
         if (str_eq(v->text, "node") || str_eq(v->text, "gpu"))
@@ -246,7 +248,7 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
         return 0; /* read before */
     return yfail(rd, key,
                  "'%.*s' is not understood here: for, clear, severity, remind, person, channel, advice, text, "
-                 "resolved%s",
+                 "resolved, resolved_text%s",
                  shown(key->text), key->text.p,
                  r->own       ? ", when, until, of and name are"
                  : r->when    ? ", when and until are"

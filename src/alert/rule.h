@@ -112,10 +112,11 @@ struct alert_rule {
     const char *until;   /* once it fires it is over when this is so, not as soon as `when` is not; NULL: it is */
     struct filter *hold; /* that it is not */
     enum alert_of of;
-    const char *text;     /* template of the sentence: template.h */
-    bool worded;          /* a built-in one whose text somebody gave: a message of one alert says that alone */
-    bool expects;         /* takes `expect`: how many GPUs nodes have */
-    int64_t limit;        /* what a built-in's look compares with, in its own unit; 0: none */
+    const char *text;      /* template of the sentence: template.h */
+    bool worded;           /* a built-in one whose text somebody gave: a message of one alert says that alone */
+    const char *over_text; /* template of the message that one alert is resolved; NULL: the usual one */
+    bool expects;          /* takes `expect`: how many GPUs nodes have */
+    int64_t limit;         /* what a built-in's look compares with, in its own unit; 0: none */
     const char *channels; /* whom to tell, names with commas between; "": everybody who takes alerts of this severity */
 };
 

@@ -127,7 +127,7 @@ static void say_parts(const struct telling *t, const struct listener *v, size_t 
         if (ids.len < ALERTS_MAX)
             buf_addf(&ids, "%s%" PRId64, i ? "," : "", a[i]->id);
     }
-    wording_of(&(struct wording_ask){t->kind, t->k->now_ms, t->rule, v[0].person, a, n}, w);
+    wording_of(&(struct wording_ask){t->kind, t->k->now_ms, t->rule, t->k->live, v[0].person, a, n}, w);
     t->say(t->arg, &(struct message){.created_ms = t->k->now_ms,
                                      .kind = t->kind,
                                      .severity = severity,
@@ -202,6 +202,17 @@ static bool group_due(const struct tell_ask *k, const struct alert_news *first, 
     return k->now_ms - oldest_ms >= TELL_GROUP_MS && k->now_ms - newest_ms >= (over ? TELL_RETURN_MS : TELL_CALM_MS);
 }
 
+static bool was_told(const struct channel *c, const struct alert *a)
+{
+    struct str rest = str_of(a->told_to);
+    struct told was;
+
+    while (told_next(&rest, &was))
+        if (str_eq(was.channel, c->name))
+            return true;
+    return false;
+}
+
 /* T7. */
 static bool all_each(const struct tell_ask *k, const struct alert_rule *rule, const struct alert_news *x)
 {
@@ -209,13 +220,13 @@ static bool all_each(const struct tell_ask *k, const struct alert_rule *rule, co
 
     for (size_t i = 0; i < k->channels->n; i++) {
         const struct channel *c = &k->channels->v[i];
-        if (!tell_takes(c, rule, x->a))
+        if (!(x->kind == MESSAGE_RESOLVED ? was_told(c, x->a) : tell_takes(c, rule, x->a)))
             continue;
         if (!c->each)
             return false;
         takes++;
     }
-    return takes && (x->kind == MESSAGE_FIRED || x->kind == MESSAGE_NOTICE);
+    return takes > 0;
 }
 
 void tell(const struct tell_ask *k, struct alert_news *v, size_t n, tell_fn *say, void *arg)

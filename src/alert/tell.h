@@ -40,6 +40,7 @@ struct tell_ask {
     const struct channels *channels;
     const struct alert_rules *rules;
     const struct people *people; /* NULL: nobody is known */
+    struct live *live;           /* how nodes are now; NULL: not known */
     /* Called for every person who is not told for want of an address; NULL: nobody wants to know. */
     void (*passed)(void *arg, const char *channel, const char *person);
 };

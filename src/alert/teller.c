@@ -255,6 +255,7 @@ void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, con
                          .channels = outbox_channels(t->h->outbox),
                          .rules = rules,
                          .people = t->h->api.people,
+                         .live = t->h->live,
                          .passed = pass};
     AUTO_FREE struct alert_news *v = mem_zero(now->n + t->n_over + 1, sizeof(*v));
     struct civil at;
@@ -264,27 +265,26 @@ void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, con
         tell_kept(t);
     if (t->storing || t->kept)
         return;
+    for (size_t i = 0; i < t->n_over; i++) /* first: a node that is down again was back before */
+        v[n++] = news_of(now, t->over[i].a, t->over[i].a->told_ms ? MESSAGE_RESOLVED : MESSAGE_NOTICE,
+                         t->over[i].since_ms, now_ms);
     for (size_t i = 0; i < now->n; i++)
         if (now->v[i]->fired_ms)
             v[n++] = news_of(now, now->v[i], now->v[i]->told_ms ? MESSAGE_REMINDER : MESSAGE_FIRED, now->v[i]->fired_ms,
                              now_ms);
-    size_t n_firing = n;
-    for (size_t i = 0; i < t->n_over; i++)
-        v[n++] = news_of(now, t->over[i].a, t->over[i].a->told_ms ? MESSAGE_RESOLVED : MESSAGE_NOTICE,
-                         t->over[i].since_ms, now_ms);
     if (!n)
         return;
     zone_civil(t->h->zone, now_ms, &at);
     k.minute = at.hour * 60 + at.minute;
     struct telling *to = NEW(struct telling, .t = t, .watch = watch, .at_ms = now_ms, .w.bytes = BUF_INIT(256u << 20));
     tell(&k, v, n, say, to);
-    for (size_t i = 0; i < n_firing; i++)
+    for (size_t i = t->n_over; i < n; i++)
         if (v[i].told) {
             struct alert *before = alert_copy(v[i].a);
             VEC_ADD(to->before, to->n_before, to->cap_before, before);
             note_alert(&to->w, alert_states_told(watch, before->rule, before->subject, now_ms, buf_str(&v[i].who).p));
         }
-    close_over(t, v + n_firing, &to->w, now_ms);
+    close_over(t, v, &to->w, now_ms);
     for (size_t i = 0; i < n; i++)
         buf_fini(&v[i].who);
     note_messages(to);

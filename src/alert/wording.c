@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "format/template.h"
 
 bool wording_person(struct str *rest, struct str *ret)
 {
@@ -186,11 +187,35 @@ static bool own_words(const struct wording_ask *k)
     return k->kind != MESSAGE_REMINDER && !is_over(k) && k->rule && k->rule->worded && k->n == 1;
 }
 
+/* The rule's own text for a resolved alert. Not for a node that is offline or not in use: the text may be wrong. */
+static bool add_over(const struct wording_ask *k, struct buf *out)
+{
+    const struct alert *a = k->v[0];
+    const struct node_now *n = k->live && a->node[0] ? live_find(k->live, a->node) : NULL;
+
+    if (k->kind != MESSAGE_RESOLVED || k->n != 1 || !k->rule || !k->rule->over_text)
+        return false;
+    if (a->node[0] && (!n || n->retired || n->maintenance || n->state == NODE_DOWN))
+        return false;
+    template_fill(out, k->rule->over_text,
+                  &(struct template_scene){.n = n,
+                                           .d = n && a->device[0] ? FIND(n->devices, n->n_devices, d,
+                                                                         str_same(d->fact.uuid, a->device))
+                                                                  : NULL,
+                                           .now_ms = a->resolved_ms,
+                                           .since_ms = a->since_ms,
+                                           .lost_ms =
+                                               (k->live ? live_rule(k->live) : &state_rule_default)->down_after_ms});
+    return true;
+}
+
 void wording_of(const struct wording_ask *k, struct wording *ret)
 {
     AUTO_BUF title = BUF_INIT(1u << 20), text = BUF_INIT(1u << 20);
 
-    if (own_words(k)) {
+    if (add_over(k, &title)) {
+        /* it says all */
+    } else if (own_words(k)) {
         buf_adds(&title, k->v[0]->text);
     } else {
         add_title(k, &title);

@@ -11,6 +11,7 @@ struct wording_ask {
     int32_t kind; /* enum message_kind: fired, resolved, reminder, or notice: it fired and is over */
     int64_t now_ms;
     const struct alert_rule *rule; /* NULL: it is not there any more */
+    struct live *live;             /* how its node is now; NULL: not known */
     const char *person;            /* to whom it is written; empty: to everybody */
     const struct alert *const *v;  /* of that rule, by place */
     size_t n;

@@ -258,6 +258,7 @@ struct scene_of_news {
     struct channels *channels;
     struct alert_rules *rules;
     struct people *people;
+    struct live *live;
     int32_t minute;
     struct buf said, passed;
 };
@@ -283,6 +284,7 @@ static const char *tell_at(struct scene_of_news *s, int64_t now_ms, size_t n)
                          .channels = s->channels,
                          .rules = s->rules,
                          .people = s->people,
+                         .live = s->live,
                          .passed = on_pass};
 
     buf_reset(&s->said);
@@ -347,6 +349,7 @@ static int end(void **state)
     channels_free(s->channels);
     alert_rules_free(s->rules);
     people_unref(s->people);
+    live_free(s->live);
     buf_fini(&s->said);
     buf_fini(&s->passed);
     free(s);
@@ -402,6 +405,39 @@ static void t7_through_a_channel_with_each_every_alert_is_a_message_at_once(void
     s->alerts[0].severity = s->alerts[1].severity = SEV_WARNING; /* a alone takes these */
     assert_string_equal(tell_at(s, 1002, 2), "a fired | [warning] node-down: it is down | look\n"
                                              "a fired | [warning] node-down: it is down | look\n");
+}
+
+/* As `muster vesta settings` writes it: what goes down comes back in the texts given, and at once. */
+static void one_that_is_over_says_its_own_text(void **state)
+{
+    struct scene_of_news *s = *state;
+    struct err err = {0};
+    struct node_now *n;
+
+    channels_free(s->channels);
+    s->channels = channels_from("a: {type: slack, url_env: X, each: on}\n", 0, &err);
+    rules_are(s, "node-down: {text: 'lost {}', resolved_text: '{} is back, lost for {lost_th} s'}\n");
+    s->live = live_new(&state_rule_default, NULL, NULL);
+    n = live_node(s->live, "key-up", "dgx500", 500);
+    live_node(s->live, "key-also", "dgx499", 500)->state = n->state = NODE_UP;
+    s->alerts[0].node = "key-up";
+    s->alerts[1].node = "key-also";
+    for (int i = 0; i < 2; i++) {
+        mem_copy_str(s->told_to[i], sizeof(s->told_to[i]), "5\ta\t\t\n");
+        s->alerts[i].resolved_ms = 61000;
+        s->v[i].kind = MESSAGE_RESOLVED;
+        s->v[i].since_ms = 61000;
+    }
+    assert_string_equal(tell_at(s, 61000, 2), "a resolved | dgx499 is back, lost for 60 s | \n"
+                                              "a resolved | dgx500 is back, lost for 60 s | \n");
+    n->state = NODE_DOWN; /* not back: taken out of use, or down again */
+    assert_string_equal(tell_at(s, 61000, 1), "a resolved | [resolved] node-down: dgx500, after 1 m | it was: it is "
+                                              "down\n");
+    s->alerts[0].node = "key-gone";
+    assert_string_equal(tell_at(s, 61000, 1), "a resolved | [resolved] node-down: dgx500, after 1 m | it was: it is "
+                                              "down\n");
+    mem_copy_str(s->told_to[0], sizeof(s->told_to[0]), "");
+    assert_string_equal(tell_at(s, 61000 + TELL_LATEST_MS, 1), ""); /* T4 */
 }
 
 static void t1_nobody_waits_for_ever(void **state)
@@ -701,6 +737,7 @@ TESTS(cmocka_unit_test(channels_are_read), cmocka_unit_test(mail_and_bot_are_rea
       cmocka_unit_test(a_message_keeps_its_files_and_to_whom_it_goes), cmocka_unit_test(who_was_told_is_a_list),
       cmocka_unit_test_setup_teardown(t1_five_hundred_nodes_are_one_message, begin, end),
       cmocka_unit_test_setup_teardown(t7_through_a_channel_with_each_every_alert_is_a_message_at_once, begin, end),
+      cmocka_unit_test_setup_teardown(one_that_is_over_says_its_own_text, begin, end),
       cmocka_unit_test_setup_teardown(t1_nobody_waits_for_ever, begin, end),
       cmocka_unit_test_setup_teardown(channels_get_what_they_take, begin, end),
       cmocka_unit_test_setup_teardown(what_was_over_before_it_was_told_is_told_once, begin, end),
