@@ -5,8 +5,10 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/file.h"
@@ -16,15 +18,19 @@
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "compat/cmd_vesta.h"
+#include "compat/vesta_flags.h"
 #include "format/template.h"
 #include "notify/channel.h"
 #include "parse/ytree.h"
 
-enum { SETTINGS_MAX = 1 << 20, OUT_MAX = 1 << 20, SECRET_MAX = 2000, KEYS_MAX = 1000 };
-#define FOLDER      "/etc/muster"
-#define DAILY       "schedule.every().day.at("
-#define DAILY_WHAT  ").do(self.send_hosts_statuses"
-#define USUAL_TOKEN "0000" /* of vesta's server and senders where nothing says another */
+enum { USUAL_DOWN = 60, SETTINGS_MAX = 1 << 20, OUT_MAX = 1 << 20, SECRET_MAX = 2000, KEYS_MAX = 1000 };
+#define FOLDER        "/etc/muster"
+#define DAILY         "schedule.every().day.at("
+#define DAILY_WHAT    ").do(self.send_hosts_statuses"
+#define USUAL_TOKEN   "0000"      /* of vesta's server and senders where nothing says another */
+#define USUAL_NETWORK "127.0.0.1" /* who could read there where nothing says another */
+#define READERS_ARE                                                                                                    \
+    "read: open and read_from: addresses in %s read without a token, as with vesta; others cannot read, even with one"
 #define TOKEN_KNOWN "It is " USUAL_TOKEN ", which everybody knows: choose another, here and for the senders"
 #define CHANNEL     "vesta"     /* the webhook */
 #define BOT_CHANNEL "vesta-bot" /* where there is no webhook */
@@ -67,16 +73,17 @@ struct settings {
 };
 
 /* What vesta tells; usual: what it says where its settings do not. NULL: not all versions of it do. */
-enum { TOLD_NEW, TOLD_BACK, TOLD_DOWN, TOLD_UP, TOLDS };
+enum { TOLD_NEW, TOLD_DOWN, TOLD_BACK, TOLD_UP, TOLDS };
 static const struct told {
-    const char *key, *rule, *usual;
+    const char *key, *rule, *member, *usual;
 } told[TOLDS] = {
-    {"REGISTER_UPLINK_MSG", "node-new", "⬆︎⬆︎⬆︎ `Uplink` Detected - New uplink from `{}`. Hello!"},
-    {"RE_UPLINK_MSG", "node-back", "⬆︎⬆︎⬆︎ `  Up  ` Detected - Uplink from `{}`. Welcome back!"},
-    {"HOST_DOWN_MSG", "node-down",
+    {"REGISTER_UPLINK_MSG", "node-new", "text", "⬆︎⬆︎⬆︎ `Uplink` Detected - New uplink from `{}`. Hello!"},
+    {"HOST_DOWN_MSG", "node-down", "text",
      "⬇︎⬇︎⬇︎ ` Down ` Detected - Connection from `{host_name}` has been lost more than {lost_th} sec. "
      "Check network and machine."},
-    {"SERVER_UP_MSG", "hub-up", NULL},
+    {"RE_UPLINK_MSG", "node-down", "resolved_text",
+     "⬆︎⬆︎⬆︎ `  Up  ` Detected - Uplink from `{}`. Welcome back!"},
+    {"SERVER_UP_MSG", "hub-up", "text", NULL},
 };
 
 /* Keys that nothing here corresponds to. */
@@ -155,127 +162,9 @@ static void add_secret(struct settings *s, const char *before, enum secret_kind 
     add_text(s, before, str_of(path), behind);
 }
 
-/* ---- flags of the server ---- */
+/* ---- file and flags ---- */
 
-/* All of gpu_status_server.py, 1.0.0 and 1.2.5; the file's path is one, too. */
-static const char *const server_flags[] = {"BIND_HOST",
-                                           "DB_DIR",
-                                           "DB_NAME",
-                                           "DEBUG",
-                                           "DOWN_TH",
-                                           "HOST_DOWN_MSG",
-                                           "IP",
-                                           "KEYWORD_CMD_PREFIX",
-                                           "KEYWORD_PRINT_ALL_HOSTS",
-                                           "KEYWORD_PRINT_ALL_HOSTS_CMD",
-                                           "KEYWORD_PRINT_ALL_HOSTS_DETAIL",
-                                           "KEYWORD_PRINT_HELP",
-                                           "KEYWORD_PRINT_HOSTS",
-                                           "KEYWORD_PRINT_HOST_INFO",
-                                           "LOCAL_SETTINGS_YAML_PATH",
-                                           "MAIN_PAGE_DESCRIPTION",
-                                           "MAIN_PAGE_TITLE",
-                                           "PAGE_PER_HOST_NUM",
-                                           "PORT_NUM",
-                                           "QUIET",
-                                           "REGISTER_UPLINK_MSG",
-                                           "RE_UPLINK_MSG",
-                                           "SAVE_INTERVAL",
-                                           "SERVER_INFO_MSG",
-                                           "SERVER_NAME",
-                                           "SERVER_SLEEP_TIME",
-                                           "SERVER_UP_MSG",
-                                           "SHEDULE_FUNCTION",
-                                           "SLACKBOT_MEMBER_JOINED_CHANNEL_MSG",
-                                           "SLACK_BOT_POST_CHANNEL",
-                                           "SLACK_BOT_SLEEP_TIME",
-                                           "SLACK_BOT_TOKEN",
-                                           "SLACK_WEBHOOK",
-                                           "SORT_BY",
-                                           "SSL_CERT",
-                                           "SSL_KEY",
-                                           "TABLE_PAGE_DESCRIPTION",
-                                           "TABLE_PAGE_TITLE",
-                                           "TERM_WIDTH",
-                                           "TIMESTAMP_FORMAT",
-                                           "TOKEN",
-                                           "VALID_NETWORK",
-                                           "WS_RECEIVE_TIMEOUT"};
-
-/* The whole name of a flag that only one begins with, as Python's argparse takes it; else as it is. name: 64 bytes. */
-static void complete_flag(char *name)
-{
-    const char *found = NULL;
-
-    for (size_t i = 0; i < ARRAY_LEN(server_flags); i++) {
-        const char *flag = server_flags[i];
-        if (strcmp(flag, name) == 0 || (found && str_starts(str_of(flag), name)))
-            return;
-        found = str_starts(str_of(flag), name) ? flag : found;
-    }
-    if (found)
-        snprintf(name, 64, "%s", found);
-}
-
-/* "--port_num" is the key PORT_NUM, and so is "--port"; ret has room for 64. */
-static bool flag_key(struct str flag, char *ret)
-{
-    size_t n = 0;
-
-    while (flag.len && *flag.p == '-')
-        str_skip(&flag, "-");
-    for (; n < flag.len && n < 63; n++)
-        ret[n] = (char)toupper((unsigned char)flag.p[n]);
-    ret[n] = 0;
-    complete_flag(ret);
-    if (strcmp(ret, "SHEDULE_FUNCTION") == 0) /* so it is written there */
-        snprintf(ret, 64, "SCHEDULE_FUNCTION");
-    return n && n == flag.len && strspn(ret, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == strlen(ret);
-}
-
-/* As lines of YAML; a word before them is the file. */
-static int read_flags(int argc, char **argv, struct buf *yaml, const char **file, struct err *err)
-{
-    for (int i = 0; i < argc;) {
-        struct str flag = str_of(argv[i++]), given = {0};
-        char name[64];
-        bool dashed = flag.len && *flag.p == '-';
-        const char *equals = dashed ? memchr(flag.p, '=', flag.len) : NULL;
-        if (!dashed && *file)
-            return err_set(err, -EINVAL, "expected one FILE: vesta's local_settings.yaml");
-        if (!dashed) {
-            *file = flag.p;
-            continue;
-        }
-        if (equals) {
-            given = str_of(equals + 1);
-            flag.len = (size_t)(equals - flag.p);
-        }
-        if (!flag_key(flag, name))
-            return err_set(err, -EINVAL, "'%.*s' is no flag of gpu_status_server.py", (int)MIN(flag.len, 60u), flag.p);
-        bool alone = strcmp(name, "QUIET") == 0 || strcmp(name, "DEBUG") == 0;
-        bool list = strcmp(name, "SCHEDULE_FUNCTION") == 0;
-        if (!alone && !list && !given.p && i == argc)
-            return err_set(err, -EINVAL, "'%.*s' needs a value", STR_ARG(flag));
-        if (!alone && !list && !given.p)
-            given = str_of(argv[i++]);
-        if (strcmp(name, "LOCAL_SETTINGS_YAML_PATH") == 0) {
-            *file = given.p;
-            continue;
-        }
-        buf_addf(yaml, "%s: %s", name, alone ? "true" : list ? "[" : "");
-        if (given.p)
-            json_escape(yaml, given);
-        for (bool more = given.p; list && i < argc && argv[i][0] != '-'; more = true) {
-            buf_adds(yaml, more ? ", " : "");
-            json_escape(yaml, str_of(argv[i++]));
-        }
-        buf_adds(yaml, list ? "]\n" : "\n");
-    }
-    return 0;
-}
-
-/* What the file has not is the flags'. */
+/* What the file has not is the flags'; a key given twice has its last value, as with Python's yaml and argparse. */
 static void join_flags(struct settings *s)
 {
     const struct ynode *parts[] = {s->t.root, s->flags.root};
@@ -289,7 +178,8 @@ static void join_flags(struct settings *s)
     for (int i = 0; i < 2; i++)
         for (size_t k = 0; parts[i] && k < parts[i]->n; k++) {
             AUTO_FREE char *key = mem_strn(parts[i]->keys[k].text.p, parts[i]->keys[k].text.len);
-            if (i == 1 && s->t.root && ynode_get(s->t.root, key))
+            bool again = ANY(parts[i]->n - k - 1, more, str_eq(parts[i]->keys[k + 1 + more].text, key));
+            if (again || (i == 1 && s->t.root && ynode_get(s->t.root, key)))
                 continue;
             keys[s->all.n] = parts[i]->keys[k];
             v[s->all.n++] = parts[i]->v[k];
@@ -376,23 +266,41 @@ static bool read_blocks(struct str re, struct buf *out)
     return out->len > 0;
 }
 
-static void put_access(struct settings *s)
+/* Who may read. vesta answered the addresses of VALID_NETWORK without a token. */
+static void put_readers_from(struct settings *s)
 {
     static const char *const all[] = {"", ".", ".*", "^", "^.*", "^.*$", ".+"};
-    struct str net = str_trim(value(s, "VALID_NETWORK")),
-               token = has(s, "TOKEN") ? str_trim(value(s, "TOKEN")) : STR(USUAL_TOKEN);
-    bool open = has(s, "VALID_NETWORK") && ANY(ARRAY_LEN(all), i, str_eq(net, all[i]));
+    bool given = has(s, "VALID_NETWORK");
+    struct str net = given ? str_trim(value(s, "VALID_NETWORK")) : STR(USUAL_NETWORK);
+    bool open = given && ANY(ARRAY_LEN(all), i, str_eq(net, all[i]));
     AUTO_BUF blocks = BUF_INIT(SECRET_MAX);
-    bool known = !open && read_blocks(net, &blocks);
-    buf_addf(&s->out, "read: %s\n", open ? "open" : "token");
-    if (known)
-        buf_addf(&s->out, "read_from: [%s]\n", blocks.p);
-    became(s, "VALID_NETWORK", "%s",
-           open ? "read: open, everybody may read"
-           : known
-               ? "read_from. Beside it whoever reads needs a token (read: token), as an address takes the place of none"
-               : "left out: only anchored beginnings of addresses, as ^192\\.168\\., are understood. read: token; "
-                 "read_from: [CIDR] says from where one may read");
+
+    if (str_eq(net, USUAL_NETWORK))
+        buf_adds(&blocks, USUAL_NETWORK);
+    else if (!open && !read_blocks(net, &blocks))
+        buf_reset(&blocks);
+    if (blocks.len)
+        buf_addf(&s->out,
+                 "# addresses of read_from read without a token; others cannot read, even with one\n"
+                 "read: open\nread_from: [%s]\n",
+                 blocks.p);
+    else
+        buf_addf(&s->out, "read: %s\n", open ? "open" : "token");
+    if (open)
+        became(s, "VALID_NETWORK", "read: open, everybody may read without a token");
+    else if (blocks.len)
+        became(s, "VALID_NETWORK", READERS_ARE, blocks.p);
+    else
+        became(s, "VALID_NETWORK",
+               "left out: only anchored beginnings of addresses, as ^192\\.168\\., are understood. read: token: "
+               "whoever "
+               "reads needs a token; for the readers that vesta had write read: open and read_from: [CIDR]");
+}
+
+static void put_token(struct settings *s)
+{
+    struct str token = has(s, "TOKEN") ? str_trim(value(s, "TOKEN")) : STR(USUAL_TOKEN);
+
     if (token.len) {
         add_secret(s, "# what vesta's senders give\nvesta_token_file: ", SECRET_TOKEN, token, "\n");
         became(s, "TOKEN", "vesta_token_file%s", str_eq(token, USUAL_TOKEN) ? ". " TOKEN_KNOWN : "");
@@ -414,16 +322,15 @@ static bool is_true(const struct settings *s, const char *key)
 static void put_rule(struct settings *s)
 {
     struct str th = str_trim(value(s, "DOWN_TH"));
-    int64_t seconds, scaled;
+    int64_t scaled = 0;
+    bool fine = str_fixed(th, 1000, &scaled) && scaled > 0 && scaled <= 86400000;
 
-    if (str_fixed(th, 1000, &scaled) && scaled > 0 && scaled <= 86400000) {
-        seconds = (scaled + 999) / 1000;
-        buf_addf(&s->out, "rule:\n  down_after: %ds\n  down_exact: true\n", (int)seconds);
-        became(s, "DOWN_TH",
-               "rule.down_after, to the second: a sender that posts less often is down in between, as it was");
-    } else {
-        became(s, "DOWN_TH", "left out: not a number of seconds");
-    }
+    buf_addf(&s->out, "rule:\n  down_after: %ds\n  down_exact: true\n",
+             fine ? (int)((scaled + 999) / 1000) : USUAL_DOWN);
+    if (fine)
+        became(s, "DOWN_TH", "rule.down_after, to the second: a sender that posts less often is down in between");
+    else
+        became(s, "DOWN_TH", "left out: not a number of seconds; rule.down_after has vesta's own, %d s", USUAL_DOWN);
     bool quiet = is_true(s, "QUIET"), debug = is_true(s, "DEBUG");
     if (quiet || debug)
         buf_addf(&s->out, "log_level: %s\n", debug ? "debug" : "warn");
@@ -586,22 +493,26 @@ static bool message(struct settings *s, const struct told *t, struct buf *ret)
         became(s, t->key, "left out: %s", bad.msg);
         return false;
     }
-    became(s, t->key, "alerts.%s.text", t->rule);
+    became(s, t->key, "alerts.%s.%s", t->rule, t->member);
     return true;
 }
 
-/* tells: somebody is told of it even where the settings have no text. */
-static void put_rule_text(struct settings *s, const struct told *t, const char *more, bool tells)
+/* The rule of these texts. tells: somebody is told of it even where the settings have no text. */
+static void put_rule_texts(struct settings *s, const struct told *t, size_t n, const char *more, bool tells)
 {
-    AUTO_BUF text = BUF_INIT(SETTINGS_MAX);
-    bool fine = (has(s, t->key) || (tells && t->usual)) && message(s, t, &text);
+    AUTO_BUF members = BUF_INIT(SETTINGS_MAX);
 
-    if (!fine && !tells)
-        return;
-    buf_addf(&s->out, "  %s: {%s", t->rule, more);
-    if (fine)
-        add_text(s, more[0] ? ", text: " : "text: ", str_trim(buf_str(&text)), "");
-    buf_adds(&s->out, "}\n");
+    buf_adds(&members, more);
+    for (size_t i = 0; i < n; i++) {
+        AUTO_BUF text = BUF_INIT(SETTINGS_MAX);
+        if (!(has(s, t[i].key) || (tells && t[i].usual)) || !message(s, &t[i], &text))
+            continue;
+        buf_addf(&members, "%s%s: ", members.len ? ", " : "", t[i].member);
+        json_escape(&members, str_trim(buf_str(&text)));
+        tells = true;
+    }
+    if (tells)
+        buf_addf(&s->out, "  %s: {%s}\n", t->rule, members.p);
 }
 
 static void put_alerts(struct settings *s)
@@ -611,11 +522,10 @@ static void put_alerts(struct settings *s)
 
     buf_adds(&s->out, "alerts:\n");
     size_t head = s->out.len;
-    put_rule_text(s, &told[TOLD_NEW], where, where[0]);
-    put_rule_text(s, &told[TOLD_BACK], where, where[0]);
-    /* that it is back has a message of its own then */
-    put_rule_text(s, &told[TOLD_DOWN], where[0] ? "resolved: off" : "", where[0]);
-    put_rule_text(s, &told[TOLD_UP], where, false);
+    put_rule_texts(s, &told[TOLD_NEW], 1, where, where[0]);
+    /* one alert has both texts: each down is followed by one up */
+    put_rule_texts(s, &told[TOLD_DOWN], 2, "clear: 0s, remind: off", where[0]);
+    put_rule_texts(s, &told[TOLD_UP], 1, where, false);
     if (s->out.len == head)
         buf_cut(&s->out, before);
 }
@@ -682,7 +592,8 @@ static void put_all(struct settings *s)
     buf_adds(&s->out, "# made of vesta's settings by `muster vesta settings`; docs/migrating/vesta.md\n");
     put_listen(s);
     put_names(s);
-    put_access(s);
+    put_readers_from(s);
+    put_token(s);
     put_rule(s);
     put_readers(s);
     put_channels(s);
@@ -703,12 +614,26 @@ static void say_keys(const struct settings *s)
     }
     if (!has(s, "TOKEN"))
         fprintf(stderr, "TOKEN: not set, so vesta's own: vesta_token_file. %s\n", TOKEN_KNOWN);
+    if (!has(s, "VALID_NETWORK"))
+        fprintf(stderr, "VALID_NETWORK: not set, so vesta's own: " READERS_ARE "\n", USUAL_NETWORK);
+    if (!has(s, "DOWN_TH"))
+        fprintf(stderr, "DOWN_TH: not set, so vesta's own: rule.down_after: %d s\n", USUAL_DOWN);
     for (const struct told *e = told; e < told + TOLDS && (s->hook || s->bot); e++)
         if (e->usual && !has(s, e->key))
-            fprintf(stderr, "%s: not set, so vesta's own: alerts.%s.text\n", e->key, e->rule);
+            fprintf(stderr, "%s: not set, so vesta's own: alerts.%s.%s\n", e->key, e->rule, e->member);
 }
 
 /* ---- files ---- */
+
+/* An absolute path: the paths in muster.yaml must not depend on where the hub starts. The caller owns it. */
+static char *whole_path(const char *path)
+{
+    char here[PATH_MAX];
+
+    while (str_starts(str_of(path), "./"))
+        path += 2;
+    return path[0] == '/' || !getcwd(here, sizeof(here)) ? mem_str(path) : mem_fmt("%s/%s", here, path);
+}
 
 static int write_one(const char *folder, const char *name, mode_t mode, struct str v, struct err *err)
 {
@@ -760,11 +685,12 @@ static int convert(const struct vesta_settings_conf *conf, const char *path, str
         return err_set(err, -EINVAL, "more than %d settings", KEYS_MAX);
     for (size_t i = 0; i < s->all.n; i++)
         s->lines[i] = BUF_INIT(4096);
-    s->folder = conf->into ? conf->into : FOLDER;
+    AUTO_FREE char *into = conf->into ? whole_path(conf->into) : NULL;
+    s->folder = into ?: FOLDER;
     put_all(s);
     say_keys(s);
-    if (conf->into)
-        return write_all(s, conf->into, err);
+    if (into)
+        return write_all(s, into, err);
     return cli_print(&vesta_settings_help, &s->out) ? -EIO : 0;
 }
 
@@ -775,7 +701,7 @@ int cmd_vesta_settings(struct cmd_call *c)
 
     if (!c->argc)
         return err_set(&c->err, -EINVAL, "expected one FILE: vesta's local_settings.yaml");
-    if (read_flags(c->argc, c->argv, &flags, &file, &c->err) < 0)
+    if (vesta_flags_read(c->argc, c->argv, &flags, &file, &c->err) < 0)
         return -EINVAL;
     struct settings *s = NEW(struct settings, .out = BUF_INIT(OUT_MAX));
     int r = convert(c->conf, file, buf_str(&flags), s, &c->err);

@@ -210,17 +210,19 @@ static int post_parse(struct vesta_post *p, struct str body, struct err *err)
     return r;
 }
 
-/* How often it posts, roughly: what counts as silence for it depends on that. */
-static int32_t gap_of(struct peer *peer, int64_t now_ms)
+int32_t vesta_pace_ms(struct vesta_pace *p, int64_t now_ms)
 {
     static const int64_t steps[] = {5000, 10000, 20000, 30000, 60000, 120000, 300000, 600000, 1800000, 3600000};
-    int64_t gap = peer->post_ms && now_ms > peer->post_ms ? now_ms - peer->post_ms : 0;
-    if (!peer->gap_ms)
-        peer->gap_ms = GAP_FIRST_MS;
-    if (gap > 0)
-        peer->gap_ms = (peer->gap_ms * 3 + gap) / 4;
-    peer->post_ms = now_ms;
-    return (int32_t)steps[FIRST(ARRAY_LEN(steps) - 1, i, peer->gap_ms <= steps[i])];
+    int64_t gap = p->post_ms && now_ms > p->post_ms ? now_ms - p->post_ms : 0;
+
+    if (!p->mean_ms)
+        p->mean_ms = GAP_FIRST_MS;
+    if (gap > 0) { /* an outage is one long gap between short ones */
+        p->mean_ms = (p->mean_ms * 3 + (p->gap_ms ? MIN(gap, p->gap_ms) : MIN(gap, p->mean_ms))) / 4;
+        p->gap_ms = gap;
+    }
+    p->post_ms = now_ms;
+    return (int32_t)steps[FIRST(ARRAY_LEN(steps) - 1, i, p->mean_ms <= steps[i])];
 }
 
 static void on_stored(void *arg, int result)
@@ -307,7 +309,7 @@ int vesta_update(struct hub *h, struct request *rq, struct str id, struct err *e
         mem_copy_str(p->facts.name, sizeof(p->facts.name), peer->rec.own_name);
         mem_copy_str(p->facts.agent, sizeof(p->facts.agent), "vesta");
         mem_copy_str(p->facts.collector, sizeof(p->facts.collector), "vesta");
-        p->facts.tick_ms = gap_of(peer, rq->now_ms);
+        p->facts.tick_ms = vesta_pace_ms(&peer->vesta_pace, rq->now_ms);
         hear(h, rq, peer, n, &bytes);
         r = post_store(h, rq, p, key, &bytes, peer, n, err);
     }

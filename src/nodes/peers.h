@@ -57,7 +57,10 @@ struct peer {
     uint64_t minted_for; /* by which enroll token, and in which run */
     /* vesta's */
     uint64_t run, number;
-    int64_t post_ms, gap_ms;
+    struct vesta_pace {
+        int64_t post_ms, gap_ms; /* its last post, and the time before it without one; 0: not known */
+        int64_t mean_ms;
+    } vesta_pace;
 };
 
 struct peers;

@@ -498,7 +498,7 @@ SAVE_INTERVAL: 60
 SLACK_WEBHOOK: "{SLACK_WEBHOOK}"
 SLACK_BOT_TOKEN: "{SLACK_BOT_TOKEN}"
 SLACK_BOT_POST_CHANNEL: "#gpus"
-VALID_NETWORK: 192\\.168\\.
+VALID_NETWORK: ^192\\.168\\.
 SCHEDULE_FUNCTION:
   - 'schedule.every().day.at("00:00").do(self.send_hosts_statuses, "SCHEDULED_STATUS_REPORT")'
   - '__import__("os").system("touch {marker}")'
@@ -550,12 +550,12 @@ class Settings(Vesta):
             self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
             with open(path, encoding="ascii") as f:
                 self.assertEqual(f.read(), SECRETS[secret] + "\n")
-        for want in ('listen: ["0.0.0.0:8081"]', 'name: "The \\"best\\" GPUs"', 'host_names: ["gpus.lab.example"]', "read: token", "  down_after: 90s\n  down_exact: true\n", "log_level: warn", "vesta_page_hosts: 8", "vesta_timestamp_format: DMY", 'page:\n  about: "below"\n', 'vesta_table:\n  title: "Tables"\n  about: "beside"\n',
+        for want in ('listen: ["0.0.0.0:8081"]', 'name: "The \\"best\\" GPUs"', 'host_names: ["gpus.lab.example"]', "read: open\nread_from: [192.168.0.0/16]\n", "  down_after: 90s\n  down_exact: true\n", "log_level: warn", "vesta_page_hosts: 8", "vesta_timestamp_format: DMY", 'page:\n  about: "below"\n', 'vesta_table:\n  title: "Tables"\n  about: "beside"\n',
                      "  vesta: {type: slack, ", "severity: warning, each: true}", '  channel: "#gpus"', '  prefix: "!"',
                      '  keywords: {hosts: "HOSTS", all: "EVERYTHING", all_cmd: "ALL_cmd", all_detail: "", help: "HELP", where: "WHERE"}',
-                     '  node-new: {channel: vesta, text: "new `{}`"}', '  node-back: {channel: vesta, text: "`{}` is back"}',
+                     '  node-new: {channel: vesta, text: "new `{}`"}',
                      "  hub-up: {channel: vesta, text: \"started on `gpus.lab.example:8081/`\"}",
-                     '  node-down: {resolved: off, text: "lost `{host_name}` for {lost_th} sec"}', '  vesta: {every: day, at: "00:00", what: processes, channel: slack-bot}',
+                     '  node-down: {clear: 0s, remind: off, text: "lost `{host_name}` for {lost_th} sec", resolved_text: "`{}` is back"}', '  vesta: {every: day, at: "00:00", what: processes, channel: slack-bot}',
                      "# history: muster vesta history /srv/vesta/states.db --data DIR"):
             self.assertIn(want, written)
         self.assertNotIn("type: slack-bot", written)  # the webhook tells; the bot has its report, and answers
@@ -576,17 +576,22 @@ class Settings(Vesta):
         for net in (r"^192\.168\.", r"^10\.", r"^10\.1\.|^192\.168\.7\.", r"^10[.]1[.]2\..*", r"^172\.16\.0\.9$", r"^127\.0\.0\.1$|^10\.0\..*$"):
             out, err = self.check(f"VALID_NETWORK: '{net}'\n")
             blocks = [ipaddress.ip_network(b) for b in re.search(r"(?m)^read_from: \[(.*)\]$", out).group(1).split(", ")]
-            self.assertIn("read: token\n", out)
-            self.assertRegex(err, "^VALID_NETWORK: read_from. Beside it")
+            self.assertIn("\n# addresses of read_from read without a token; others cannot read, even with one\nread: open\n", out)
+            self.assertRegex(err, rf"^VALID_NETWORK: read: open and read_from: addresses in {re.escape(', '.join(map(str, blocks)))} read without a token, as with vesta; others cannot read")
             for _ in range(3000):
                 first = dice.choice(("192.168.7", "192.168.77", "10.1.2", "10.11.2", "10.0.0", "172.16.0", "127.0.0", "10.192.168", f"{dice.randrange(256)}.{dice.randrange(256)}.{dice.randrange(256)}"))
                 address = f"{first}.{dice.choice((1, 9, 90, dice.randrange(256)))}"
                 self.assertEqual(any(ipaddress.ip_address(address) in b for b in blocks), re.search(net, address) is not None, (net, address))
-        for net in (r"192\.168\.", "^192.168.", "127.0.0.1", r"^10\.1", r"^10\.1\.|192\.168\.", r"^10\.300\.", r"^(10\.|192\.)", r"^10\.0\.0\.1", r"^10\.0\.0\.1\.", r"^fe80:", r"^10\.[0-9]", r"^1234\.", r"^010\."):
+        for text, said in (("VALID_NETWORK: 127.0.0.1\n", ""), ("", "not set, so vesta's own: ")):  # what it has where nothing says another
+            out, err = self.check(text)
+            self.assertIn("\nread: open\nread_from: [127.0.0.1]\n", out)
+            self.assertRegex(err, f"(?m)^VALID_NETWORK: {said}read: open and read_from: addresses in 127.0.0.1 read without a token")
+        for net in (r"192\.168\.", "^192.168.", r"^10\.1", r"^10\.1\.|192\.168\.", r"^10\.300\.", r"^(10\.|192\.)", r"^10\.0\.0\.1", r"^10\.0\.0\.1\.", r"^fe80:", r"^10\.[0-9]", r"^1234\.", r"^010\."):
             out, err = self.check(f"VALID_NETWORK: '{net}'\n")
             self.assertIn("read: token\n", out)
             self.assertNotIn("read_from:", out)
             self.assertRegex(err, "^VALID_NETWORK: left out: only anchored beginnings")
+            self.assertIn("read: token: whoever reads needs a token", err)
 
     def test_an_address_is_asked_for_beside_the_token_and_never_instead(self):
         paths = ("/states/", "/?term", "/gpu_table?term", "/api/v1/state", "/metrics")
@@ -624,28 +629,48 @@ class Settings(Vesta):
         self.assertEqual(self.run_any(lib.MUSTER, "vesta", "settings", "--", *flags, "--local_settings_yaml_path", path)[1], both)
         short = ["--port", "8081", "--tok=hidden-token-1", "--slack_bot_t", SECRETS["SLACK_BOT_TOKEN"], "-q", *flags[6:10], "--sh", *flags[11:13], "--server_n", "lab"]  # argparse: a beginning of one alone
         self.assertEqual(self.run_any(lib.MUSTER, "vesta", "settings", "--", *short)[1], out)
-        self.assertIn("SERVER: left out: vesta has no such key", self.run_any(lib.MUSTER, "vesta", "settings", "--", "--server", "x")[2])  # of several
         status, _, err = self.run_any(lib.MUSTER, "vesta", "settings", "--port_num", "8081")
         self.assertEqual((status, "flags of another program stand behind --" in err), (2, True), err)
-        for bad, why in ((["--port_num"], "needs a value"), (["--Port-num", "1"], "no flag"), (["a", "b"], "one FILE"), (["--", "-"], "no flag")):
+        for bad, why in ((["--port_num"], "needs a value"), (["--Port-num", "1"], "'--Port-num' is not a flag"), (["--port_nummer", "1"], "'--port_nummer' is not a flag"), (["--no_such=1"], "'--no_such' is not a flag"),
+                         (["--server", "x"], "several flags of gpu_status_server.py start with '--server'"), (["-verbose"], "'-verbose' is not a flag"), (["a", "b"], "one FILE"), (["--", "-"], "not a flag")):
             status, _, err = self.run_any(lib.MUSTER, "vesta", "settings", "--", *bad)
             self.assertEqual(status, 2, err)
             self.assertIn(why, err)
 
+    def test_of_what_is_given_twice_the_last_counts(self):
+        """As Python's yaml.load and argparse have it."""
+        out, err = self.settings("PORT_NUM: 9000\nSERVER_NAME: first\nDOWN_TH: 20\nPORT_NUM: 9001\nDOWN_TH: 30\nSERVER_NAME: last\n", "--", "--token", "a", "--main_page_title", "b", "--token", "c", "--main_page_title", "d", "--down_th", "40")
+        for want in ('listen: ["0.0.0.0:9001"]', 'name: "d"', "  down_after: 30s"):
+            self.assertIn(want, out)
+        for key in ("PORT_NUM", "DOWN_TH", "TOKEN"):
+            self.assertEqual(err.count(f"\n{key}: ") + err.startswith(f"{key}: "), 1, err)
+
+    def test_a_relative_folder_is_named_whole(self):
+        top = self.path("elsewhere")
+        os.mkdir(top)
+        text = self.path("local_settings.yaml")
+        with open(text, "w", encoding="utf-8") as f:
+            f.write("TOKEN: t\n")
+        for into in ("etc", "./new/etc"):
+            status, _, err = self.run_any(os.path.abspath(lib.MUSTER), "vesta", "settings", text, "--into", into, cwd=top)
+            self.assertEqual(status, 0, err)
+            with open(os.path.join(top, into, "muster.yaml"), encoding="utf-8") as f:
+                self.assertIn(f'vesta_token_file: "{os.path.realpath(top)}/{into.removeprefix("./")}/vesta.token"\n', f.read())
+
     def test_texts_that_are_not_set_are_vestas_own(self):
         """vesta: the defaults of gpu_status_server.py, 1.0.0 and 1.2.5; only where somebody is told."""
         usual = {"REGISTER_UPLINK_MSG": ("node-new", "⬆︎⬆︎⬆︎ `Uplink` Detected - New uplink from `{}`. Hello!"),
-                 "RE_UPLINK_MSG": ("node-back", "⬆︎⬆︎⬆︎ `  Up  ` Detected - Uplink from `{}`. Welcome back!"),
+                 "RE_UPLINK_MSG": ("node-down", "⬆︎⬆︎⬆︎ `  Up  ` Detected - Uplink from `{}`. Welcome back!"),
                  "HOST_DOWN_MSG": ("node-down", "⬇︎⬇︎⬇︎ ` Down ` Detected - Connection from `{host_name}` has been lost more than {lost_th} sec. Check network and machine.")}
         for told, channel in ((f"SLACK_WEBHOOK: {SECRETS['SLACK_WEBHOOK']}\n", "vesta"), (f"SLACK_BOT_TOKEN: {SECRETS['SLACK_BOT_TOKEN']}\n", "vesta-bot")):
             out, err = self.check(told)
-            for key, (rule, text) in usual.items():
-                first = "resolved: off" if rule == "node-down" else f"channel: {channel}"
-                self.assertIn(f"  {rule}: {{{first}, text: {json.dumps(text, ensure_ascii=False)}}}\n", out)
-                self.assertIn(f"{key}: not set, so vesta's own: alerts.{rule}.text\n", err)
+            new, back, down = (json.dumps(usual[key][1], ensure_ascii=False) for key in usual)
+            self.assertIn(f"  node-new: {{channel: {channel}, text: {new}}}\n  node-down: {{clear: 0s, remind: off, text: {down}, resolved_text: {back}}}\n", out)
+            for key, (rule, _) in usual.items():
+                self.assertIn(f"{key}: not set, so vesta's own: alerts.{rule}.{'resolved_text' if key == 'RE_UPLINK_MSG' else 'text'}\n", err)
             self.assertNotIn("hub-up", out)  # 1.0.0 says nothing then
             out, err = self.check(told + "RE_UPLINK_MSG: '{} again'\nHOST_DOWN_MSG: ''\n")
-            self.assertIn(f'  node-back: {{channel: {channel}, text: "{{}} again"}}\n  node-down: {{resolved: off}}\n', out)
+            self.assertIn('  node-down: {clear: 0s, remind: off, resolved_text: "{} again"}\n', out)
             self.assertEqual(err.count("not set, so vesta's own: alerts."), 1)
         self.assertNotIn("alerts", "".join(self.check("")))
 
@@ -658,12 +683,13 @@ class Settings(Vesta):
     def test_what_is_odd_is_left_out_and_the_rest_is_good(self):
         out, err = self.check("")
         self.assertIn('listen: ["0.0.0.0:8080"]', out)
-        self.assertIn("read: token", out)
+        self.assertIn("rule:\n  down_after: 60s\n  down_exact: true\n", out)  # vesta's own
+        self.assertIn("DOWN_TH: not set, so vesta's own: rule.down_after: 60 s", err)
         self.assertIn('vesta_token_file: "/etc/muster/vesta.token"', out)  # vesta's senders give 0000 unless told
         self.assertIn("TOKEN: not set, so vesta's own", err)
-        self.assertNotIn("not set", self.check("TOKEN: ''\n")[1])
+        self.assertNotIn("TOKEN: not set", self.check("TOKEN: ''\n")[1])
         for text, key, why in (("PORT_NUM: http", "PORT_NUM", "not a port"), ("PORT_NUM: 99999", "PORT_NUM", "not a port"), ("BIND_HOST: 'a b'", "BIND_HOST", "not an address"),
-                               ("DOWN_TH: soon", "DOWN_TH", "not a number"), ("TOKEN: ''", "TOKEN", "it is empty"), ("TOKEN: '0000'", "TOKEN", "everybody knows"),
+                               ("DOWN_TH: soon", "DOWN_TH", "not a number of seconds; rule.down_after has vesta's own, 60 s"), ("TOKEN: ''", "TOKEN", "it is empty"), ("TOKEN: '0000'", "TOKEN", "everybody knows"),
                                ("SLACK_WEBHOOK: 'https://hooks.slack.com/services/<your web hook>'", "SLACK_WEBHOOK", "not an address"), ("SLACK_WEBHOOK:", "SLACK_WEBHOOK", "not needed"),
                                ("SLACK_BOT_TOKEN: your BOT token", "SLACK_BOT_TOKEN", "not a token"), ("HOST_DOWN_MSG: 'x {} {} {}'", "HOST_DOWN_MSG", "there are no more"),
                                ("RE_UPLINK_MSG: '{name}'", "RE_UPLINK_MSG", "{name} is not known"), ("KEYWORD_PRINT_HELP: H", "KEYWORD_PRINT_HELP", "no bot"),
@@ -708,11 +734,14 @@ SERVER_UP_MSG: "Server has been started. (bind : `{{bind_host}}`)"
         post()  # how often it posts is not known yet: DOWN_TH counts all the same
         heard("Server has been started. (bind : `0.0.0.0`)")
         heard("⬆ `Uplink` Detected - New uplink from `gpu01`. Hello!")
-        heard("⬇ Connection from `gpu01` has been lost more than 9 sec.")
-        heard("`gpu01` is back", post)  # and is not lost again meanwhile
-        self.assertEqual(len(standin.of("/hidden")), 4, [g["body"] for g in standin.of("/hidden")])
+        down, back = "⬇ Connection from `gpu01` has been lost more than 9 sec.", "`gpu01` is back"
+        said = lambda: [json.loads(g["body"])["text"] for g in standin.of("/hidden")]
+        for outage in (1, 2):
+            lib.wait_until(f"outage {outage}", lambda n=outage: said().count(down) >= n)
+            lib.wait_until(f"it is back from outage {outage}", lambda n=outage: (post(), said().count(back) >= n)[1])
+        told = said()[2:]
+        self.assertEqual(told, [down, back] * (len(told) // 2))  # each down has its up, in order: the last word is how it is
         self.assertNotIn("hidden", hub.text)
-
 
     def test_the_webhook_alone_tells_each_host_by_itself_and_the_bot_has_its_report(self):
         standin, slack, into = hook_standin.started(self), Slack(self.dir), self.path("etc")

@@ -161,10 +161,10 @@ class Case(unittest.TestCase):
             self.start_hub(data=data).stop()
         return self.run_ok(MUSTER, "token", "new", "--role", role, "--data", data or self.path("data"), *flags).strip()
 
-    def run_any(self, *argv, env=None, limit=LIMIT_S, stdin=None):
+    def run_any(self, *argv, env=None, limit=LIMIT_S, stdin=None, cwd=None):
         clean = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
         clean.update(env or {})
-        done = subprocess.run([str(a) for a in argv], env=clean, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=limit, check=False)
+        done = subprocess.run([str(a) for a in argv], env=clean, cwd=cwd, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=limit, check=False)
         return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
 
     def run_ok(self, *argv, **kw):
