@@ -1,6 +1,7 @@
 /* files.c: turns the settings into a list of machines to fetch files from and a folder to watch. */
 #include "compat/files.h"
 
+#include "base/mem.h"
 #include "compat/pull.h"
 #include "compat/watch.h"
 #include "relay/finder.h"
@@ -66,7 +67,12 @@ static void take_lists(void *arg)
         const struct relay_target *t = &f->fixed.v[i];
         target_list_put(&all, str_of(t->name), t->host, NULL, t->port);
     }
+    size_t own = all.n;
     finder_add(f->finder, &all);
+    for (size_t i = own; i < all.n; i++) { /* GPU Monitor asks a host by its Node in Consul, not by its Address */
+        free(all.v[i].host);
+        all.v[i].host = mem_str(all.v[i].name);
+    }
     pull_set(f->pull, &all, f->port, f->every_ms, f->at_once);
     target_list_fini(&all);
 }

@@ -231,7 +231,7 @@ static void well_free(struct well *w)
     p->busy -= w->asking;
     size_t at = 0;
     for (struct filehost *l; (l = filehosts_next(p->all, w, &at));)
-        filehost_leave(l, "unlisted: it is no longer in the list of machines to pull from");
+        filehost_leave(l, UNLISTED "it is no longer in the list of machines to pull from");
     http_call_free(w->call);
     timer_free(w->timer);
     FREE_ALL(w->files, w->host, w->labels);

@@ -144,7 +144,7 @@ static void look_all(struct watch *w)
     size_t at = 0;
     for (struct filehost *l; gone && (l = filehosts_next(w->all, w, &at));)
         if (!has_files(w, filehost_name(l)))
-            filehost_leave(l, "unlisted: its files are no longer in the folder"); /* W3 */
+            filehost_leave(l, UNLISTED "its files are no longer in the folder"); /* W3 */
 }
 
 static void forget_news(struct watch *w)
@@ -203,7 +203,7 @@ void watch_set(struct watch *w, const char *dir)
     timer_stop(w->look);
     size_t at = 0;
     for (struct filehost *l; (l = filehosts_next(w->all, w, &at));)
-        filehost_leave(l, "unlisted: the folder is no longer watched");
+        filehost_leave(l, UNLISTED "the folder is no longer watched");
     free(w->dir);
     w->dir = mem_str(dir);
     w->n = 0;

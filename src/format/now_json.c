@@ -455,6 +455,7 @@ static char *node_facts_at(char *at, const struct node_now *n)
     at = flag_at(at, KEY("demo"), n->demo);
     at = flag_at(at, KEY("retired"), n->retired);
     at = flag_at(at, KEY("maintenance"), n->maintenance);
+    at = flag_at(at, KEY("unlisted"), n->unlisted);
     at = word_at(at, KEY("collect"), collect_words[n->collect]);
     at = known_at(at, KEY("collect_since"), n->collect_since_ms, 0);
     at = known_at(at, KEY("backlog"), n->backlog, 0);

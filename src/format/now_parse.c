@@ -462,6 +462,7 @@ static void get_node(struct parse *p, const json_t *o, int64_t now_ms, struct no
     n->demo = get_bool(p, o, "demo");
     n->retired = get_bool(p, o, "retired");
     n->maintenance = get_bool(p, o, "maintenance");
+    n->unlisted = get_bool(p, o, "unlisted");
     get_record(p, o, &node_facts, &n->fact);
     get_custom_facts(p, o, &n->fact);
     get_metrics(p, o, &n->now);

@@ -24,7 +24,7 @@ void tally_add(struct tally *t, const struct view *v, const struct node_now *n)
 {
     size_t devices = t->devices, free = t->by_state[DEV_FREE];
     t->nodes++;
-    for (size_t k = 0; k < n->n_devices; k++) {
+    for (size_t k = 0; k < n->n_devices && !n->unlisted; k++) {
         const struct device_now *d = &n->devices[k];
         if (d->state <= DEV_IN_SIGHT && sample_has(&d->now, M_power)) /* of MIG instances only the GPU tells it */
             t->power += d->now.v[M_power];
@@ -215,6 +215,11 @@ size_t node_gpus(const struct node_now *n)
     for (size_t i = 0; i < n->n_devices; i++)
         count += !device_is_parent(n, &n->devices[i]);
     return count;
+}
+
+size_t node_counts(const struct node_now *n)
+{
+    return n->unlisted ? 0 : node_gpus(n);
 }
 
 void device_now_fini(struct device_now *d)

@@ -79,6 +79,7 @@ struct node_now {
     int64_t at_ms;        /* newest news of any kind, hub's clock; 0: never */
     int64_t clock_off_ms; /* node minus hub, when above 5 s; else 0 */
     bool demo, retired, maintenance;
+    bool unlisted;                                /* no list and no source names it any more: its GPUs do not count */
     bool never_sampled;                           /* it has sent no sample, ever */
     size_t of;                                    /* in a filtered view: GPUs it has, where not all match; else 0 */
     bool awaited;                                 /* not heard since the hub started */
@@ -173,7 +174,8 @@ bool node_is_silent(
 bool device_has_gone(const struct device_now *d); /* a process of PROC_GONE */
 /* A MIG parent with instances cannot itself be free: its instances are what one takes. */
 bool device_is_parent(const struct node_now *n, const struct device_now *d);
-size_t node_gpus(const struct node_now *n); /* how many it has, without those */
+size_t node_gpus(const struct node_now *n);   /* how many it has, without those */
+size_t node_counts(const struct node_now *n); /* how many of them count in a cluster: none of an unlisted node */
 
 static inline const char *node_shown(const struct node_now *n)
 {

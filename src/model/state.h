@@ -24,6 +24,7 @@ enum collect_state {
     COLLECT_FAILED,
     COLLECT_STATES
 };
+#define UNLISTED "unlisted: " /* begins the reason of COLLECT_PAUSED where no list and no source names the node */
 extern const char *const collect_words[COLLECT_STATES]; /* "starting", "ok", "hung", "paused", "none", "failed" */
 
 /* up: news lately; down: none for down_after; hung: agent alive, driver not; paused; maintenance (an admin's word) */

@@ -67,7 +67,7 @@ static bool count_step(struct drawing *d, struct api *a, UNUSED size_t bytes)
 
     for (size_t end = step_end(p); p->at < end; p->at++) {
         const struct node_now *n = node_at(p, a, p->at);
-        p->view.of += n ? node_gpus(n) : 0;
+        p->view.of += n ? node_counts(n) : 0;
     }
     if (p->at == p->n) {
         p->at = 0;

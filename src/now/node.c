@@ -533,6 +533,7 @@ bool node_judge(struct live_node *n, const struct state_rule *rule, int64_t now_
                           : v.state == NODE_HUNG               ? n->now.collect_since_ms
                                                                : now_ms;
     n->next_ms = v.until_ms;
+    n->now.unlisted = n->now.collect == COLLECT_PAUSED && str_starts(str_of(n->why_told), UNLISTED);
     if (n->refused[0] && now_ms >= n->refused_until_ms) {
         n->refused[0] = 0;
         differs = true;

@@ -79,7 +79,7 @@ void view_filter(struct view *v, const struct filter *f, struct arena *a)
 
     v->of = 0;
     for (size_t i = 0; i < v->n; i++) {
-        v->of += node_gpus(v->nodes[i]);
+        v->of += node_counts(v->nodes[i]);
         filter_see(f, v->nodes[i], v->at_ms, &kinds);
         const struct node_now *kept = view_node(f, v->nodes[i], v->at_ms, a, &which);
         if (kept)

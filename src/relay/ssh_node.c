@@ -324,7 +324,7 @@ void ssh_node_unlist(struct ssh_node *o)
     if (o->unlisted_ms)
         return;
     o->unlisted_ms = MAX(clock_mono_ms(), 1);
-    uplink_state(o->up, COLLECT_PAUSED, "unlisted: it is no longer in the list of nodes");
+    uplink_state(o->up, COLLECT_PAUSED, UNLISTED "it is no longer in the list of nodes");
     if (o->phase != WANTING)
         away(o, 0);
 }

@@ -135,24 +135,26 @@ class Files(lib.Case):
 
     def test_consul_names_whom_to_pull_from(self):
         """fetch_stats_conf.json, as it was."""
-        m = self.machine("gpu01")
+        m, other = self.machine("gpu01"), self.machine("gpu02")
         m.write()
-        w = self.web("gpu01")
+        other.write()
+        w, w2 = self.web("gpu01"), self.web("gpu02")
         c = consul.Consul()
         self.addCleanup(lambda: c.up and c.stop())
-        c.register("gpu01.lab.example", "127.0.0.1", rack="a1")
+        c.register("localhost", "192.0.2.1", rack="a1")  # asked by its Node, as there; nobody is at its Address
         with open(self.path("fetch_stats_conf.json"), "w", encoding="utf-8") as f:
             f.write('{"CONSUL_SERVICE_URI": "%s/v1/catalog/service/gpu"}' % c.url)
-        self.hub_with("--files-sources", "consul:" + self.path("fetch_stats_conf.json"), "--files-port", w.port)
+        self.hub_with("--files-sources", "consul:" + self.path("fetch_stats_conf.json"), "--files-port", w.port, "--files-pull", f"127.0.0.1:{w2.port}")
         self.check_whole("gpu01")
         self.wait_node("gpu01", lambda n: n.get("labels", {}).get("rack") == "a1")
         answer = lambda: lib.ask(self.hub.url + "/", headers={"User-Agent": "curl/8"})[2].decode().splitlines()[0]
-        self.assertEqual(answer(), "1 of 2 free: 1 on gpu01")
-        c.deregister("gpu01.lab.example")
+        self.wait_node("gpu02", lambda n: len(n["devices"]) == 2)
+        self.assertEqual(answer(), "2 of 4 free: 1 on gpu01, 1 on gpu02")
+        c.deregister("localhost")
         n = self.wait_node("gpu01", lambda n: "unlisted" in n["reason"])
         self.assertEqual([d["state"] for d in n["devices"]], ["stale", "stale"])  # with that very news: its readings would be good for 500 s
-        self.assertEqual(answer(), "none of 2 free")
-        c.register("gpu01.lab.example", "127.0.0.1")
+        self.assertEqual(answer(), "1 of 2 free: 1 on gpu02")
+        c.register("localhost", "192.0.2.1")
         self.check_whole("gpu01")
 
     def test_the_settings_of_the_migration_page(self):
@@ -166,7 +168,7 @@ class Files(lib.Case):
         self.machine("gpu01").write()
         w, c = self.web("gpu01"), consul.Consul()
         self.addCleanup(c.stop)
-        c.register("gpu01.lab.example", "127.0.0.1")
+        c.register("localhost", "192.0.2.1")
         for name, text in (("muster.yaml", settings), ("fetch_stats_conf.json", '{"CONSUL_SERVICE_URI": "%s/v1/catalog/service/gpu"}' % c.url),
                            ("comments.json", '{"gpu01":[{"name":"kim","date":"2099-01-01 00:00","comment":"paper"}]}')):
             with open(old + name, "w", encoding="utf-8") as f:

@@ -131,7 +131,7 @@ static void what_was_written_is_read_back(void **unused)
     (void)unused;
     c->v.demo = c->v.show_cmd = true;
     c->v.notice = "store full: \"no\" room";
-    c->n[1].retired = c->n[2].maintenance = c->n[3].demo = true;
+    c->n[1].retired = c->n[2].maintenance = c->n[3].demo = c->n[3].unlisted = true;
     c->n[3].backlog = 4000000000u;
     SET(c->n[4].name, "日本 \\ <x>");
     c->n[0].devices[0].n_advice = 2;
@@ -148,6 +148,7 @@ static void what_was_written_is_read_back(void **unused)
     assert_int_equal(got.nodes[0].devices[0].v_at_ms[M_energy], c->n[0].devices[0].v_at_ms[M_energy]);
     assert_int_equal(got.nodes[0].devices[1].procs[0].mem, -1);
     assert_int_equal(got.nodes[4].at_ms, 0);
+    assert_true(got.nodes[3].unlisted && !got.nodes[4].unlisted);
     assert_int_equal(got.nodes[0].devices[0].n_advice, 2);
     assert_true(strstr(one.p, "\"remedy\":\"feed it faster") && strstr(one.p, "\"lost\":0.41"));
     for (size_t i = 0; i < got.n; i++)

@@ -161,6 +161,13 @@ static void the_answer_names_where_the_free_ones_are(void **unused)
     view_answer(&v, &t, &b);
     assert_string_equal(b.p, "3 of 12 free: 2 on ws3, 1 on dgx2");
     buf_reset(&b);
+    node[2].unlisted = true;
+    view_tally(&v, &t);
+    view_answer(&v, &t, &b);
+    assert_string_equal(b.p, "1 of 8 free: 1 on dgx2");
+    assert_int_equal(t.nodes, 3);
+    node[2].unlisted = false;
+    buf_reset(&b);
     v.n = 1;
     view_tally(&v, &t);
     view_answer(&v, &t, &b);

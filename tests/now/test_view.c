@@ -91,6 +91,27 @@ static void a_filter_leaves_what_matches_and_borrows_the_rest(void **unused)
     cluster_free(c);
 }
 
+static void a_filter_does_not_choose_from_unlisted_nodes(void **unused)
+{
+    struct cluster *c = cluster_new();
+    AUTO_FILTER *f = NULL;
+    AUTO_ARENA arena = {0};
+    AUTO_BUF answer = BUF_INIT(1024);
+    struct filter_err err = {0};
+    struct tally t;
+
+    (void)unused;
+    for (size_t i = 0; i < c->v.n; i++)
+        if (strcmp(c->v.nodes[i]->name, "mig1") == 0)
+            ((struct node_now *)(uintptr_t)c->v.nodes[i])->unlisted = true;
+    assert_int_equal(filter_new(str_of("host:mig1 or busy"), NULL, &f, &err), 0);
+    view_filter(&c->v, f, &arena);
+    view_tally(&c->v, &t);
+    view_answer(&c->v, &t, &answer);
+    assert_string_equal(answer.p, "1 of 6 matches 'host:mig1 or busy': 1 on dgx1");
+    cluster_free(c);
+}
+
 static void a_node_that_matches_whole_is_not_copied(void **unused)
 {
     struct cluster *c = cluster_new();
@@ -145,4 +166,5 @@ static void a_filtered_state_reads_back(void **unused)
 
 TESTS(cmocka_unit_test(a_view_has_what_was_asked_for),
       cmocka_unit_test(a_filter_leaves_what_matches_and_borrows_the_rest),
+      cmocka_unit_test(a_filter_does_not_choose_from_unlisted_nodes),
       cmocka_unit_test(a_node_that_matches_whole_is_not_copied), cmocka_unit_test(a_filtered_state_reads_back))

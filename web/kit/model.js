@@ -130,7 +130,7 @@ export function tally(nodes, now) {
     /** @type {{ node: Node, free: number }[]} */
     const where = [];
     let [devices, idle, idleCost, told, used, power] = [0, 0, 0, 0, 0, 0];
-    for (const n of nodes) {
+    for (const n of nodes.filter((one) => !one.unlisted)) {
         let free = 0;
         for (const d of n.devices) if (isFresh(d)) power += d.metrics.power ?? 0; /* of MIG instances only the GPU tells it */
         for (const d of devicesOf(n)) {

@@ -173,6 +173,8 @@ export interface Node {
     demo?: boolean;
     retired?: boolean;
     maintenance?: boolean;
+    /** No list and no source names it any more: its GPUs do not count. */
+    unlisted?: boolean;
     /** It has sent no sample, ever. */
     never_sampled?: boolean;
     /** The silent node whose GPUs it has. */
