@@ -109,12 +109,12 @@ static enum reply_how save(struct api *a, struct request *rq, struct reply *rp, 
     struct booking to = h ? *copy
                           : (struct booking){.from_ms = rq->now_ms,
                                              .created_ms = rq->now_ms,
-                                             .person = name,
                                              .by = name,
                                              .devices = d->fact.uuid,
                                              .places = place,
                                              .model = "",
                                              .where = ""};
+    to.person = name;
     to.changes += h != NULL;
     to.changed_ms = rq->now_ms;
     to.until_ms = until_ms;
@@ -145,17 +145,15 @@ enum reply_how post_form(struct api *a, struct request *rq, struct reply *rp)
     book_of_device(a->book, str_of(d->fact.uuid), rq->now_ms, &h, &next);
     if (h)
         comments_clean(str_of(h->person), owner, sizeof(owner));
-    if (h && strcmp(owner, name) != 0)
-        return reply_problem(rp, good ? 409 : 403, "%s:%d is booked by %s: only that name releases or changes it",
-                             n->name, (int)d->fact.index, h->person);
     if (!h && !good) /* there is nothing to empty, or its time is over already */
         return back(rq, rp);
     if (!good) { /* of one that has this GPU among others only this one is given back */
         AUTO_FREE struct booking *to = pick_without(a->live, h, d->fact.uuid, rq->now_ms);
-        return put(a, rq, rp, to, to->person);
+        return put(a, rq, rp, to, name[0] ? name : to->person);
     }
     if (h && strchr(h->devices, ','))
         return reply_problem(rp, 409, "%s:%d is part of booking %" PRId64 " of several GPUs: change that one", n->name,
                              (int)d->fact.index, h->id);
-    return save(a, rq, rp, h, n, d, h ? h->person : name, comment, until_ms);
+    bool same = h && strcmp(owner, name) == 0; /* which may have characters that the form has not */
+    return save(a, rq, rp, h, n, d, same ? h->person : name, comment, until_ms);
 }

@@ -51,7 +51,7 @@ struct readings {
     struct person *people;
     struct child *children;
     struct disk disks[DISKS_MAX], root; /* root: of the status; its total 0: not said */
-    bool cut;
+    bool cut, users_taken;
     int64_t ram_used, ram_total, load1; /* -1: not said */
     int32_t cpus;
     int64_t offset_ms; /* E4 */
@@ -318,6 +318,7 @@ static void take_users(struct readings *r, struct str text, UNUSED int64_t writt
     struct str line, pid, user;
     int64_t n;
     r->n_people = r->n_children = 0;
+    r->users_taken = text.len > 0;
     while (str_line(&text, &line)) {
         struct str rest = str_trim(line);
         if (str_starts(rest, "{")) {
@@ -490,7 +491,16 @@ static const struct person *heir_of(const struct readings *r, int32_t pid)
 struct dead { /* processes on a GPU that have ended while their children keep the memory */
     int32_t first, second;
     size_t n;
+    int32_t alone; /* a process that ps does not know, and no child of it; 0: none */
+    size_t n_alone;
 };
+
+static void alone_words(const struct dead *dead, struct buf *out)
+{
+    buf_addf(out, "process %d has probably ended but still holds memory", (int)dead->alone);
+    if (dead->n_alone > 1)
+        buf_addf(out, "; %zu more such", dead->n_alone - 1);
+}
 
 /* Most of the first one's children are named, and the second where that is asked for. */
 static void dead_words(const struct readings *r, const struct dead *dead, size_t most, bool second, struct buf *out)
@@ -515,14 +525,18 @@ static void note_dead(const struct readings *r, struct device_reading *d)
     AUTO_BUF note = BUF_INIT(256);
     for (size_t i = 0; i < d->n_uses; i++) {
         int32_t pid = d->uses[i].pid;
-        if (person_of(r, pid) || !heir_of(r, pid))
+        if (person_of(r, pid))
             continue;
-        *(dead.n ? &dead.second : &dead.first) = pid;
-        dead.n++;
+        if (heir_of(r, pid))
+            *(dead.n++ ? &dead.second : &dead.first) = pid;
+        else if (r->users_taken && !dead.n_alone++)
+            dead.alone = pid;
     }
-    if (!dead.n || d->fact.note[0])
+    if ((!dead.n && !dead.n_alone) || d->fact.note[0])
         return;
-    for (int try = 0; try == 0 || (try < 8 && note.len >= sizeof(d->fact.note)); try++) {
+    if (!dead.n)
+        alone_words(&dead, &note);
+    for (int try = 0; dead.n && try < 8 && (try == 0 || note.len >= sizeof(d->fact.note)); try++) {
         buf_reset(&note);
         dead_words(r, &dead, (size_t)(4 - try % 4), dead.n == 2 && try < 4, &note);
     }

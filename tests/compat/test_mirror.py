@@ -147,12 +147,13 @@ class Mirror(BookCase):
         self.assertEqual((row["person"], row["comment"], row["where"]), ("Robert    DROP", "b   x", "a1.example.org:0"))
         self.assertLess(abs(row["until"] - now() - 52 * HOUR), 5 * MINUTE)
         self.wait_cell("a1", 0, ("Robert    DROP", minutes(row["until"]), "b   x"))
-        # the same name changes it, another does not
+        # the same name changes it; another one takes it over, and any one gives it back, as there
         self.assertEqual(self.form("/index.php", host="a1", id="20", name="Robert'); DROP", date="2030-01-02 03:04", comment="", save="1")[:2], (303, "/index.php"))  # 20 is 0, as there
         self.assertEqual([(r["id"], r["until"]) for r in self.rows()], [(row["id"], 1893553440000)])
-        self.assertEqual(self.form(host="a1", id="0", name="lee", date="1d", comment="", save="1")[0], 409)
-        self.assertEqual(self.form(host="a1", id="0", name="lee", date="", comment="", reset="1")[0], 403)
-        self.assertEqual(self.form(host="a1", id="0", name="Robert'); DROP", date="", comment="", reset="1")[:2], (303, "/"))
+        self.assertEqual(self.form(host="a1", id="0", name="lee", date="2030-01-02 03:04", comment="mine", save="1")[:2], (303, "/"))
+        self.assertEqual([(r["id"], r["person"], r["comment"]) for r in self.rows()], [(row["id"], "lee", "mine")])
+        self.wait_cell("a1", 0, ("lee", "2030-01-02 03:04", "mine"))
+        self.assertEqual(self.form(host="a1", id="0", name="ana", date="", comment="", reset="1")[:2], (303, "/"))
         self.assertEqual(self.rows(), [])
         # a date that is none empties, as there
         self.assertEqual(self.form(host="a1", id="1", name="kim", date="1d", comment="", save="1")[0], 303)

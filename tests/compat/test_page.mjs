@@ -133,6 +133,16 @@ test("a booking of a GPU that somebody is on is seen without a hover", async (t)
         }
 });
 
+test("the GPUs of a node that no list names any more do not count", async (t) => {
+    const { url } = await theHub();
+    const page = await open(t, url);
+    const { nodes } = await json(`${url}/api/v1/state`);
+    const sums = [nodes, [nodes[0], { ...nodes[1], unlisted: true }]];
+    const got = await page.evaluate(async (all) => Promise.all(all.map(async (v) => (await import("/assets/main.js")).$kit_model.tally(v, Date.now()))), sums);
+    assert.deepEqual(got.map((sum) => [sum.devices, sum.by.free]), [[4, 2], [2, 1]]);
+    clean(page);
+});
+
 test("tiles mark what is booked, and say by whom", async (t) => {
     const { url } = await theHub();
     const page = await open(t, `${url}/?layout=tiles`);
@@ -161,11 +171,11 @@ test("the table has the old page's numbers: use, memory, access, temperature, re
     await page.waitForSelector(".numbers");
     const row = (host, gpu) => page.locator("tr", { has: page.locator(`[data-uuid="GPU-${host}-${gpu}"]`) });
     assert.equal(await row(HOSTS[1], 1).locator("td.num").first().getAttribute("title"), NO_WORK);
-    for (const [width, model] of [[1920, "Tesla V100-PCIE-16GB "], [1280, "Tesla V100-PCIE-16GB "], [390, ""]]) {
+    for (const [width, model] of [[1920, "Tesla V100-PCIE-16GB (16 GiB) "], [1280, "Tesla V100-PCIE-16GB (16 GiB) "], [390, ""]]) {
         await page.setViewportSize({ width, height: 900 });
         await says(row(HOSTS[0], 0), `0 ● ${model}92 % 50 % 40 % 61 °C mia (3 h) thesis 31415@raj (40 %) ${DEAD}`);
-        await says(row(HOSTS[1], 0), `0 ● ${model}92 % 50 % 40 % 61 °C raj (3 d) 31415@raj (40 %) ${DEAD}`); /* what is left is rounded up, as there */
-        await says(row(HOSTS[1], 1), new RegExp(`^1 ○ ${model}0 % 0 % 40 % 61 °C zoe \\(\\d+ [sm] ago\\) book$`));
+        await says(row(HOSTS[1], 0), `0 ● ${model}92 % 50 % 40 % 61 °C raj (2 d) 31415@raj (40 %) ${DEAD}`); /* of 50 h, as there */
+        await says(row(HOSTS[1], 1), new RegExp(`^1 ○ ${model.replace(/[()]/g, "\\$&")}0 % 0 % 40 % 61 °C zoe \\(\\d+ [sm] ago\\) book$`));
         await looksRight(page, `gpu-monitor-table-${width}`);
     }
 });
@@ -187,6 +197,16 @@ test("a booking that has ended is remembered for two days, the last one of each 
         const got = await page.evaluate(async ([v, now]) => [...(await import("/assets/now/table.js")).$now_table.endedOf(v, now)], [rows, NOW]);
         assert.deepEqual(Object.fromEntries(got.map(([uuid, b]) => [uuid, b.person])), wanted);
     }
+    clean(page);
+});
+
+test("what is left of a booking is whole days, or hours rounded up, as on the old page", async (t) => {
+    const { url } = await theHub();
+    const page = await open(t, `${url}/?layout=table`);
+    const MINUTE = 60000;
+    const cases = [[1, "1 h"], [59, "1 h"], [61, "2 h"], [22 * 60 + 1, "23 h"], [23 * 60 + 1, "1 d"], [24 * 60 + 30, "1 d"], [46 * 60 + 59, "1 d"], [47 * 60 + 1, "2 d"], [50 * 60, "2 d"], [100 * 24 * 60 - 1, "100 d"]];
+    const got = await page.evaluate(async (all) => Promise.all(all.map(async (ms) => (await import("/assets/now/table.js")).$now_table.left(ms))), cases.map(([m]) => m * MINUTE));
+    assert.deepEqual(got.map((text) => text.replaceAll("\u00a0", " ")), cases.map(([, text]) => text));
     clean(page);
 });
 

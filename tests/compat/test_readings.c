@@ -135,6 +135,8 @@ static void a_note_names_the_children_there_is_room_for(void **unused)
         {{31415, 27182, 14142},
          2,
          "process 31415 has ended but its children keep the memory: 31416 31417; 2 more such"},
+        {{31415}, 0, "process 31415 has probably ended but still holds memory"}, /* the page said so, too */
+        {{31415, 27182, 14142}, 0, "process 31415 has probably ended but still holds memory; 2 more such"},
         {{4000000, 4100000},
          9,
          "process 4000000 has ended but its children keep the memory: 4000001 and 8 more; 1 more such"},
@@ -146,6 +148,7 @@ static void a_note_names_the_children_there_is_room_for(void **unused)
         struct readings *r = readings_new();
         struct reading got = {0};
         print_message("%s\n", cases[i].note);
+        buf_adds(&known, "1 root Sat Nov 14 22:10:01 2026\n");
         for (int k = 0; k < 3 && cases[i].dead[k]; k++) {
             int pid = cases[i].dead[k];
             buf_addf(&lines, "2026/11/15 09:41:31.000, GPU-a, 100, python, %d\n", pid);
@@ -157,6 +160,38 @@ static void a_note_names_the_children_there_is_room_for(void **unused)
         take(r, READINGS_USERS, known.p);
         assert_true(readings_read(r, &automatic, &got));
         assert_string_equal(got.devices[0].fact.note, cases[i].note);
+        reading_fini(&got);
+        readings_free(r);
+    }
+}
+
+/* Without HOST_users.csv nobody knows whether it ended; one beside it that left children is the worse one. */
+static void only_what_ps_would_know_has_ended(void **unused)
+{
+    static const struct {
+        const char *users, *note;
+    } cases[] = {
+        {NULL, NO_WORK_SMI},
+        {"", NO_WORK_SMI},
+        {"{}\n", "process 7 has probably ended but still holds memory; 1 more such"},
+        {"{}\n7 kim Sat Nov 14 22:10:01 2026\n", "process 8 has probably ended but still holds memory"},
+        {"{\"8\": [\"9\"]}\n9 kim Sat Nov 14 22:10:01 2026\n",
+         "process 8 has ended but its children keep the memory: 9"},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct readings *r = readings_new();
+        struct reading got = {0};
+        print_message("%s\n", cases[i].note);
+        take(r, READINGS_GPUS, gpus);
+        take(r, READINGS_PROCESSES,
+             "2026/11/15 09:41:31.000, GPU-a, 100, python, 7\n2026/11/15 09:41:31.000, GPU-a, 100, python, 8\n"
+             "2026/11/15 09:41:31.000, GPU-b, 100, python, 7\n"); /* on b little is in use: it is not there at all */
+        if (cases[i].users)
+            take(r, READINGS_USERS, cases[i].users);
+        assert_true(readings_read(r, &automatic, &got));
+        assert_string_equal(got.devices[0].fact.note, cases[i].note);
+        assert_int_equal(got.devices[0].n_uses, 2);
         reading_fini(&got);
         readings_free(r);
     }
@@ -376,6 +411,7 @@ int main(void)
         cmocka_unit_test(files_become_a_reading),
         cmocka_unit_test(a_disk_is_as_full_as_df_says),
         cmocka_unit_test(a_note_names_the_children_there_is_room_for),
+        cmocka_unit_test(only_what_ps_would_know_has_ended),
         cmocka_unit_test(every_disk_has_a_name_of_its_own),
         cmocka_unit_test(disks_that_are_too_many_are_counted),
         cmocka_unit_test(rows_of_another_shape_are_passed_over),

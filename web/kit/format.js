@@ -9,7 +9,7 @@ export const UNKNOWN = "–";
 /** Between parts of a sentence. */
 export const COMMA = say.comma;
 
-const NBSP = "\u00a0";
+export const NBSP = "\u00a0";
 
 const fixed = [0, 1, 2].map((digits) => new Intl.NumberFormat(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits }));
 

@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { book } from "../book/book.js";
 import { useBookings } from "../book/bookings.js";
 import { stateName, stateOf } from "../kit/facts.js";
-import { bytes, exactTime, inUnit, metric, moment, percent, spanShort, UNKNOWN } from "../kit/format.js";
+import { bytes, exactTime, inUnit, metric, moment, NBSP, number, percent, spanShort, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { Lines } from "../kit/lines.js";
 import { hubNow, live } from "../kit/live.js";
@@ -27,8 +27,14 @@ const HOUR_MS = 3600000;
 const DAY_MS = 24 * HOUR_MS;
 const OVER_MS = 2 * DAY_MS; /* for so long one that ended is shown */
 
-/** What is left of it, rounded up: "3 h", "2 d" @param {number} ms */
-const left = (ms) => (ms > DAY_MS ? inUnit(Math.ceil(ms / DAY_MS), 0) : inUnit(Math.max(1, Math.ceil(ms / HOUR_MS)), 1));
+/** What is left of it, as GPU Monitor's page has it: hours rounded up, and of these the whole days: "3 h", "2 d" @param {number} ms */
+export function left(ms) {
+    const hours = Math.max(1, Math.ceil(ms / HOUR_MS));
+    return hours < 24 ? inUnit(hours, 1) : inUnit(Math.floor(hours / 24), 0);
+}
+
+/** A GPU's whole memory, in GiB @param {Device} d */
+const size = (d) => (d.metrics.mem_total ? ` (${number(Math.round(d.metrics.mem_total / 2 ** 30))}${NBSP}GiB)` : "");
 
 /** The last booking of each GPU that has ended and may still matter. @param {Booking[]} rows @param {number} now */
 export function endedOf(rows, now) {
@@ -74,7 +80,7 @@ function Row({ d, node, ended }) {
     const full = isFresh(d) ? fullness(d) : undefined;
     return html`<tr class=${d.state}>
         <th scope="row"><a href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} aria-label="${node} GPU ${indexOf(d)}: ${stateName(d.state)}"><span class="index">${indexOf(d)}</span> <span class="mark">${stateOf.get(d.state)?.mark}</span></a></th>
-        <td class="model" title=${d.name}>${modelName(d)}</td>
+        <td class="model" title=${d.name}>${modelName(d)}${size(d)}</td>
         <td class="num ${level("gpu", m.util)}" title=${ofWork(d) ? d.note : ""}>${metric("util", m.util)}</td>
         <td class="num ${level("gpu", full)}" title=${say.of(metric("mem_used", m.mem_used), metric("mem_total", d.metrics.mem_total))}>${full === undefined ? UNKNOWN : percent(full)}</td>
         <td class="num">${metric("mem_util", m.mem_util)}</td>
