@@ -178,6 +178,9 @@ class Known(Cluster):
         for t in threads:
             t.join()
         self.assertEqual(sorted(answers), [200, 401, 401, 401])
+        rows = lambda h: self.ask(h, "GET", "/api/v1/audit", admin)[1]["rows"]  # one audit log: what any hub did
+        logins = lambda h: sorted(e["status"] for e in rows(h) if e["route"] == "/api/v1/login")
+        self.assertSoon(lambda: (logins(a), rows(a) == rows(b)), ([200, 200, 401, 401, 401], True))
 
     def test_an_enroll_token_for_two_lets_two_in_whichever_hub_they_ask(self):
         with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
