@@ -61,8 +61,8 @@ struct turn {
 
 struct told { /* an event of the file */
     int64_t id, at_ms;
+    enum wandb_event_kind kind;
     char text[200];
-    bool bad;
 };
 
 struct hub_wandb {
@@ -227,7 +227,7 @@ static int take_event(void *arg, const struct wandb_event *e)
     struct told *t = &l->v[l->n++];
     AUTO_FREE char *text = mem_fmt("%s%s%s: %.*s", wandb_event_words[e->kind], e->subject[0] ? " " : "", e->subject,
                                    (int)strcspn(e->text, "\n"), e->text); /* its addresses follow, line by line */
-    *t = (struct told){.id = e->id, .at_ms = e->at_ms, .bad = e->kind != WANDB_EVENT_DONE};
+    *t = (struct told){.id = e->id, .at_ms = e->at_ms, .kind = e->kind};
     mem_copy_str(t->text, sizeof(t->text), text);
     return l->n >= EVENTS_MAX;
 }
@@ -258,6 +258,23 @@ static void say_adopted(struct hub_wandb *d, const struct look *l)
     }
 }
 
+/* Of a pull that somebody else started, as cron: how it ended. */
+static void keep_others(struct hub_wandb *d, const struct told *e)
+{
+    struct turn *t = &d->turns[PULL];
+    struct str text = str_of(e->text);
+
+    if (t->n_times)
+        return;
+    if (e->kind == WANDB_EVENT_DONE) {
+        t->error[0] = '\0';
+    } else if (e->kind == WANDB_EVENT_FAILED && !t->error[0]) {
+        str_skip(&text, wandb_event_words[e->kind]);
+        text = str_trim(text);
+        snprintf(t->error, sizeof(t->error), "%.*s", STR_ARG(text));
+    }
+}
+
 static void look_done(struct work_job *j)
 {
     struct look *l = (struct look *)j;
@@ -278,7 +295,8 @@ static void look_done(struct work_job *j)
         struct node_event e = {.at_ms = l->v[i].at_ms, .kind = EVENT_WANDB, .code = l->v[i].id};
         mem_copy_str(e.text, sizeof(e.text), l->v[i].text);
         hub_event(d->h, "", NULL, &e);
-        log_line(l->v[i].bad ? LOG_WARN : LOG_INFO, "wandb", "%s", l->v[i].text);
+        log_line(l->v[i].kind == WANDB_EVENT_DONE ? LOG_INFO : LOG_WARN, "wandb", "%s", l->v[i].text);
+        keep_others(d, &l->v[i]);
         d->event_id = MAX(d->event_id, l->v[i].id);
     }
     if (d->event_id != before)

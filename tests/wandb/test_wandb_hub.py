@@ -472,6 +472,25 @@ class Daily(lib.Case):
             runs = [r for r in self.world.find("lender", "gpu-dashboard").byname.values() if "latest" in r.tags]
             self.assertEqual({tuple(sorted(set(r.tags) - {"latest"})) for r in runs}, {("overall",), ("Acme",), ("Brick",)})
 
+    def test_a_pull_that_cron_started_and_that_failed_is_an_alert(self):
+        pull = [lib.MUSTER, "wandb", "pull", "--config", self.path("config.yaml"), "--data", self.path("data")]
+        firing = lambda hub: [r["text"] for r in lib.ask_json(f"{hub.url}/api/v1/alerts")["rows"] if r["rule"] == "wandb-failed"]  # noqa: E731
+        with Standin(self.world) as s:
+            env = {"WANDB_API_KEY": KEY, "WANDB_BASE_URL": s.url}
+            fault = s.fault("status", op="runs", where={"entity": "brick"}, status=403, times=None)
+            self.assertEqual(self.run_any(*pull, env=env)[0], 3)
+            hub = self.start_hub(data=self.path("data"))
+            text, = lib.wait_until("an alert", lambda: firing(hub))
+            self.assertIn("Weights & Biases: pull failed: brick/empty", text)
+            self.assertIn("brick/empty", self.run_ok(lib.MUSTER, "alerts", "test", "--hub", hub.url))
+            hub.stop()
+            s.faults.remove(fault)
+            self.run_ok(*pull, env=env)
+            hub = self.start_hub(data=self.path("data"))
+            lib.wait_until("it knows of the pull", lambda: self.state(hub)["pulled"]["to"])
+            self.assertIsNone(self.state(hub)["pull"]["error"])
+            self.assertNotIn("wandb-failed", self.run_ok(lib.MUSTER, "alerts", "test", "--hub", hub.url))  # the alert ends when the hub has run for a while
+
     def test_a_failure_is_said_everywhere_and_is_an_event(self):
         with Standin(self.world) as s:
             s.fault("status", op="runs", status=403, times=None)
