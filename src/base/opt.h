@@ -45,8 +45,9 @@ struct opt {
     char letter;      /* 0: none */
     enum opt_type type;
     size_t offset;
-    const char *def; /* text form; NULL: empty, 0 or false */
-    const char *arg; /* what --help calls the value */
+    const char *def;          /* text form; NULL: empty, 0 or false */
+    const char *default_text; /* what --help shows instead of def; "": nothing */
+    const char *arg;          /* what --help calls the value */
     const char *help;
     int64_t min, max;           /* both 0: no limit */
     const char *const *choices; /* NULL-terminated */

@@ -246,12 +246,12 @@ bool opt_is_on(const struct opt *o)
     return o->type == OPT_BOOL && o->def && str_bool(str_of(o->def), &on) && on;
 }
 
-/* "(default 10; 1 to 3600)": what there is to know beyond the sentence. */
+/* " (default: 10; 1 to 3600)" */
 static void help_facts(struct buf *out, const struct opt *o)
 {
     const char *sep = " (";
     char a[48], b[48];
-    bool set = o->def && *o->def && o->type != OPT_SECRET;
+    const char *def = o->type == OPT_SECRET ? NULL : o->def;
 
     if (o->type == OPT_CHOICE) {
         for (size_t i = 0; o->choices[i]; i++)
@@ -259,19 +259,21 @@ static void help_facts(struct buf *out, const struct opt *o)
         sep = "; ";
     }
     if (o->type == OPT_BOOL)
-        set = opt_is_on(o);
-    if (set) {
-        buf_addf(out, "%sdefault %s", sep, o->type == OPT_BOOL ? "on" : o->def);
+        def = opt_is_on(o) ? "on" : NULL;
+    if (o->default_text)
+        def = o->default_text;
+    if (def && *def) {
+        buf_addf(out, "%sdefault: %s", sep, def);
         sep = "; ";
     }
     if (o->type == OPT_LIST) {
-        buf_addf(out, "%smay be given more than once", sep);
+        buf_addf(out, "%smay be repeated", sep);
         sep = "; ";
-    } else if (o->min || o->max) {
-        if (opt_has_max(o) && o->max != INT64_MAX)
-            buf_addf(out, "%s%s to %s", sep, opt_number(o, o->min, a), opt_number(o, o->max, b));
-        else
-            buf_addf(out, "%sat least %s", sep, opt_number(o, o->min, a));
+    } else if (opt_has_max(o) && o->max != INT64_MAX) {
+        buf_addf(out, "%s%s to %s", sep, opt_number(o, o->min, a), opt_number(o, o->max, b));
+        sep = "; ";
+    } else if (o->min) {
+        buf_addf(out, "%sat least %s", sep, opt_number(o, o->min, a));
         sep = "; ";
     }
     if (sep[0] == ';')

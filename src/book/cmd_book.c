@@ -20,24 +20,24 @@ struct book_conf {
 
 static const struct opt book_opts[] = {
     CLIENT_OPTS(book_conf, client),
-    OPTN(book_conf, "for", for_, 'f', OPT_STR, NULL, "TIME", "how long: 2d 4h, 90m, 1w"),
-    OPT(book_conf, until, 'u', OPT_STR, NULL, "WHEN", "until when: 2026-11-20 14:00, tomorrow 18:00, friday"),
-    OPT(book_conf, from, 0, OPT_STR, NULL, "WHEN", "from when on; now unless told"),
-    OPT(book_conf, comment, 'm', OPT_STR, NULL, "TEXT", "what for"),
+    OPTN(book_conf, "for", for_, 'f', OPT_STR, NULL, "TIME", "duration: 2d 4h, 90m, 1w"),
+    OPT(book_conf, until, 'u', OPT_STR, NULL, "WHEN", "end: 2026-11-20 14:00, tomorrow 18:00, friday"),
+    OPT(book_conf, from, 0, OPT_STR, NULL, "WHEN", "start", .default_text = "now"),
+    OPT(book_conf, comment, 'm', OPT_STR, NULL, "TEXT", "purpose of the booking"),
     OPT(book_conf, person, 'p', OPT_STR, NULL, "NAME",
-        "for whom, where names are typed or by an admin; list: only this person's"),
-    OPT(book_conf, count, 'n', OPT_INT, "0", "N", "any N GPUs instead of named ones", .min = 0, .max = 256),
-    OPT(book_conf, model, 0, OPT_STR, NULL, "PATTERN", "with --count: of this model, as H200"),
-    OPT(book_conf, node, 0, OPT_STR, NULL, "PATTERN", "with --count: on these nodes, as 'dgx*'; list: only there"),
-    OPT(book_conf, list, 'l', OPT_BOOL, NULL, NULL, "who has booked what"),
-    OPT(book_conf, all, 'a', OPT_BOOL, NULL, NULL, "list: those that are over or were cancelled, too"),
-    OPT(book_conf, release, 0, OPT_STR, NULL, "ID",
-        "give a booking back: a planned one is cancelled, an active one ends"),
-    OPT(book_conf, extend, 0, OPT_STR, NULL, "ID", "make it longer: muster book --extend 7 2h"),
-    OPT(book_conf, change, 0, OPT_STR, NULL, "ID",
-        "give it another --from, --until, --for or --comment, or other GPUs"),
-    OPT(book_conf, json, 0, OPT_BOOL, NULL, NULL, "the hub's answer as JSON"),
-    OPT(book_conf, csv, 0, OPT_BOOL, NULL, NULL, "list: as CSV"),
+        "person to book for (admins, or with bookings.auth: open); with --list: only this person's bookings"),
+    OPT(book_conf, count, 'n', OPT_INT, "0", "N", "number of GPUs to book, instead of GPUS", .min = 0, .max = 256,
+        .default_text = ""),
+    OPT(book_conf, model, 0, OPT_STR, NULL, "PATTERN", "with --count: only this model, e.g. H200"),
+    OPT(book_conf, node, 0, OPT_STR, NULL, "PATTERN",
+        "with --count: only these nodes, e.g. 'dgx*'; with --list: only bookings there"),
+    OPT(book_conf, list, 'l', OPT_BOOL, NULL, NULL, "list bookings"),
+    OPT(book_conf, all, 'a', OPT_BOOL, NULL, NULL, "with --list: also bookings that ended or were cancelled"),
+    OPT(book_conf, release, 0, OPT_STR, NULL, "ID", "release a booking: cancel it, or end it if it is active"),
+    OPT(book_conf, extend, 0, OPT_STR, NULL, "ID", "extend a booking: muster book --extend 7 2h"),
+    OPT(book_conf, change, 0, OPT_STR, NULL, "ID", "change the --from, --until, --for, --comment or GPUs of a booking"),
+    OPT(book_conf, json, 0, OPT_BOOL, NULL, NULL, "print the hub's response as JSON"),
+    OPT(book_conf, csv, 0, OPT_BOOL, NULL, NULL, "with --list: print CSV"),
     {0},
 };
 const struct opt_cmd book_help = {
@@ -45,9 +45,9 @@ const struct opt_cmd book_help = {
     .summary = "book GPUs, list bookings, extend and release them",
     .args = "[GPUS | TIME]",
     .about =
-        "GPUS are named NODE:INDEX, as dgx2:0,1 or dgx2:0-3 dgx3:*. Times are of your zone; docs/bookings.md has what "
-        "can be typed. A booking is a word among people: nobody's process is stopped. Exit status 1: the answer is no "
-        "(it is booked already, or is not yours).",
+        "GPUS are named NODE:INDEX, e.g. dgx2:0,1 or dgx2:0-3 dgx3:*. Times are in your time zone; docs/bookings.md "
+        "describes their formats. Bookings are not enforced: muster stops no process. Exit status 1: the GPUs are "
+        "already booked, or the booking does not exist or is not yours.",
     .examples = "muster book dgx2:0,1 --for 2d --comment 'paper deadline'\n"
                 "muster book --count 2 --model H200 --for 4h  # any two that are free\n"
                 "muster book dgx2:* --from 'friday 18:00' --until 'monday 8:00'\n"

@@ -22,21 +22,20 @@ struct free_conf {
 static const struct opt free_opts[] = {
     CLIENT_OPTS(free_conf, client),
     GPU_REQUEST_OPTS(free_conf, wish),
-    OPT(free_conf, uuids, 'u', OPT_BOOL, NULL, NULL, "as UUIDs with commas between, for CUDA_VISIBLE_DEVICES"),
-    OPT(free_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
+    OPT(free_conf, uuids, 'u', OPT_BOOL, NULL, NULL, "print comma-separated UUIDs, for CUDA_VISIBLE_DEVICES"),
+    OPT(free_conf, json, 0, OPT_BOOL, NULL, NULL, "print JSON"),
     {0},
 };
 const struct opt_cmd free_help = {
     .name = "muster free",
-    .summary = "GPUs that are free now",
+    .summary = "print GPUs that are free now",
     .args = "[N]",
     .about =
-        "Prints N GPUs (default: 1) that nobody uses, nobody has booked and nobody waits for, all on one node where "
-        "that can be: 'dgx2:0,1'. GPUs that are not booked in the next 24 hours come first; until when the others are "
-        "free is on standard error. Asks the hub (--hub, MUSTER_HUB, or the one on this machine); where there is none "
-        "it "
-        "looks at this machine, and --for and bookings are not known. When there are too few, the exit status is 1 and "
-        "nothing is printed on standard output. To queue for them there is muster wait.",
+        "Prints N GPUs (default: 1) that are free, not booked and not reserved by the wait queue, on one node if "
+        "possible: 'dgx2:0,1'. GPUs without a booking in the next 24 hours come first; for other GPUs it prints on "
+        "standard error until when they are free. It queries the hub (--hub, MUSTER_HUB, or the hub on this machine). "
+        "Without a hub it checks this machine only, without --for and bookings. If there are too few GPUs it prints "
+        "nothing on standard output and exits with 1. To queue for GPUs use `muster wait`.",
     .examples = "muster free 2 --model H200\n"
                 "CUDA_VISIBLE_DEVICES=$(muster free 1 --host \"$(hostname)\" --uuids) python train.py\n"
                 "muster free 8 --same-host --json",

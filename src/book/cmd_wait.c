@@ -33,24 +33,24 @@ struct wait_conf {
 };
 
 static const struct opt wait_opts[] = {
-    OPT(wait_conf, gpus, 'n', OPT_INT, "1", "N", "how many", .min = 1, .max = BOOKING_DEVICES),
+    OPT(wait_conf, gpus, 'n', OPT_INT, "1", "N", "number of GPUs", .min = 1, .max = BOOKING_DEVICES),
     GPU_REQUEST_OPTS(wait_conf, wish),
     OPT(wait_conf, hold, 0, OPT_DURATION, "0", "TIME",
-        "without a command: they are yours for so long, for you to start something on them (default: 2m; with --tell "
-        "30m)",
-        .min = 0, .max = 3600000),
-    OPT(wait_conf, timeout, 't', OPT_DURATION, "0", "TIME", "give up after so long: exit status 1 (default: never)",
-        .min = 0, .max = 30 * 86400000ll),
-    OPT(wait_conf, person, 'p', OPT_STR, NULL, "NAME", "for whom, where names are typed or by an admin"),
-    OPT(wait_conf, comment, 'm', OPT_STR, NULL, "TEXT", "what for"),
+        "without a command: how long the GPUs stay reserved for you to start something", .min = 0, .max = 3600000,
+        .default_text = "2m, with --tell 30m"),
+    OPT(wait_conf, timeout, 't', OPT_DURATION, "0", "TIME", "maximum time to wait; then exit status 1", .min = 0,
+        .max = 30 * 86400000ll, .default_text = "no limit, with --tell 1d"),
+    OPT(wait_conf, person, 'p', OPT_STR, NULL, "NAME",
+        "person who gets the GPUs (admins, or with bookings.auth: open)"),
+    OPT(wait_conf, comment, 'm', OPT_STR, NULL, "TEXT", "purpose, shown to other users"),
     OPT(wait_conf, tell, 0, OPT_BOOL, NULL, NULL,
-        "do not wait here: get in line, and be told by a message (mail, Slack) when it is your turn"),
-    OPT(wait_conf, leave, 0, OPT_INT, "0", "ID", "leave the line, instead; --list has the numbers", .min = 0,
-        .max = INT64_MAX),
-    OPT(wait_conf, list, 'l', OPT_BOOL, NULL, NULL, "who waits, instead"),
-    OPT(wait_conf, uuids, 'u', OPT_BOOL, NULL, NULL, "print UUIDs with commas between, for CUDA_VISIBLE_DEVICES"),
-    OPT(wait_conf, json, 0, OPT_BOOL, NULL, NULL, "print what the hub says, as JSON"),
-    OPT(wait_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no word on standard error while waiting"),
+        "join the queue and exit; a message (mail, Slack) reports when it is your turn"),
+    OPT(wait_conf, leave, 0, OPT_INT, "0", "ID", "leave the queue; --list prints the IDs", .min = 0, .max = INT64_MAX,
+        .default_text = ""),
+    OPT(wait_conf, list, 'l', OPT_BOOL, NULL, NULL, "list the queue"),
+    OPT(wait_conf, uuids, 'u', OPT_BOOL, NULL, NULL, "print comma-separated UUIDs, for CUDA_VISIBLE_DEVICES"),
+    OPT(wait_conf, json, 0, OPT_BOOL, NULL, NULL, "print the hub's response as JSON"),
+    OPT(wait_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "print nothing on standard error while waiting"),
     CLIENT_OPTS(wait_conf, client),
     {0},
 };
@@ -59,14 +59,16 @@ const struct opt_cmd wait_help = {
     .summary = "wait until GPUs are free, then print them or start a command on them",
     .args = "[-- COMMAND [ARGUMENT]...]",
     .about =
-        "Stands in the hub's queue (--hub, MUSTER_HUB, or the one on this machine) until so many GPUs are free, have "
-        "been for a while, and are not booked by anybody else: who came first is served first, and what one got is "
-        "held for a short while in one's name, as a booking is, so that nobody else gets it. An interrupt leaves the "
-        "queue. With a command it waits for GPUs of this machine (unless --host says otherwise) and starts the "
-        "command with CUDA_VISIBLE_DEVICES and MUSTER_DEVICES set; they are held until it ends, and the exit status "
-        "is the command's. Where there is no hub it watches this machine alone, and nobody keeps an order. With "
-        "--tell it ends at once, and a message comes when it is your turn (docs/alerts.md); after a week, or "
-        "--timeout, the wait ends.",
+        "Joins the hub's queue (--hub, MUSTER_HUB, or the hub on this machine) and waits for GPUs that are free and "
+        "not "
+        "booked by other users. First come, first served. The GPUs you get are booked for you for a short time "
+        "(--hold). Ctrl-C leaves the queue.\n\n"
+        "With a command it waits for GPUs of this machine (or those of --host) and starts the command with "
+        "CUDA_VISIBLE_DEVICES and MUSTER_DEVICES set. The GPUs are booked until the command ends; the exit status is "
+        "the command's.\n\n"
+        "With --tell it exits immediately and you get a message when it is your turn (docs/alerts.md). Without a hub "
+        "it "
+        "watches this machine only, and there is no queue.",
     .examples = "muster wait --gpus 4 --model H200 --same-host -- torchrun --nproc-per-node 4 train.py\n"
                 "muster wait --gpus 1 --mem 40G --timeout 2h && echo now\n"
                 "muster wait -n 2 --for 2m --host 'dgx*'  # free for two minutes\n"

@@ -15,11 +15,12 @@
 
 const struct opt_cmd hub_help = {
     .name = "muster hub",
-    .summary = "take in what agents send; serve the page, the API, /metrics",
-    .about = "Listens on this machine alone unless told otherwise, and prints where. Agents need a token to send; "
-             "who may read is what `read` says.\n\n"
-             "SIGHUP reads the configuration and the certificate again and takes all of it or none. SIGTERM ends it "
-             "when what was taken is on disk.",
+    .summary = "receive samples from agents; serve the page, the API and /metrics",
+    .about =
+        "Listens on 127.0.0.1 by default, and prints the address. Agents need a token to send; --read sets who may "
+        "read.\n\n"
+        "SIGHUP reloads the configuration and the certificate, and applies all of it or nothing. On SIGTERM the hub "
+        "writes all samples to disk and exits.",
     .examples = "muster hub  # on http://127.0.0.1:8765\n"
                 "muster hub --listen 0.0.0.0:8765 --tls  # for the whole network; prints the pin for agents\n"
                 "muster hub --config muster.yaml --read token  # readers need a token\n"

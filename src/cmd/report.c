@@ -58,12 +58,13 @@ static const struct opt report_opts[] = {
     OPT(report_conf, zone, 'z', OPT_STR, NULL, "ZONE", "whose days, as Asia/Tokyo (default: the hub's)"),
     OPT(report_conf, week_start, 0, OPT_CHOICE, "sunday", "DAY", "weeks begin on it", .choices = week_days),
     OPT(report_conf, partial, 0, OPT_BOOL, NULL, NULL, "monthly: the month that is not over, too"),
-    OPT(report_conf, headings, 0, OPT_CHOICE, "en", "LANGUAGE", "English, or the original Japanese headings",
+    OPT(report_conf, headings, 0, OPT_CHOICE, "en", "LANGUAGE", "language of the headings, en or the original Japanese",
         .choices = headings_words),
     OPT(report_conf, format, 'f', OPT_CHOICE, "table", "FORMAT",
         "for a screen, a spreadsheet, a program, a mail, or paper", .choices = formats),
     OPT(report_conf, output, 'o', OPT_PATH, NULL, "FILE", "write to this file"),
-    OPT(report_conf, width, 0, OPT_INT, NULL, "COLUMNS", "of a table (default: the terminal)", .min = 20, .max = 1000),
+    OPT(report_conf, width, 0, OPT_INT, NULL, "COLUMNS", "width of a table", .default_text = "the terminal's",
+        .min = 20, .max = 1000),
     {0},
 };
 const struct opt_cmd report_help = {

@@ -29,8 +29,8 @@ struct vesta_history_conf {
 
 static const struct opt history_opts[] = {
     OPT(vesta_history_conf, data, 'd', OPT_PATH, NULL, "DIR", "into this data folder, which no hub has open"),
-    OPT(vesta_history_conf, zone, 'z', OPT_STR, NULL, "ZONE",
-        "the time zone of vesta's server, as Asia/Tokyo; this machine's unless told"),
+    OPT(vesta_history_conf, zone, 'z', OPT_STR, NULL, "ZONE", "time zone of vesta's server, e.g. Asia/Tokyo",
+        .default_text = "this machine's"),
     OPT(vesta_history_conf, python, 0, OPT_PATH, "/usr/bin/python3", "FILE", "Python, from 3.9 on"),
     OPT(vesta_history_conf, dry_run, 0, OPT_BOOL, NULL, NULL, "read everything, change nothing"),
     OPT(vesta_history_conf, jsonl, 0, OPT_BOOL, NULL, NULL, "print it as `muster export` would, instead"),

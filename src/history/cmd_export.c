@@ -35,26 +35,26 @@ struct export_conf {
 
 static const struct opt export_opts[] = {
     DATA_FOLDER_OPTS(export_conf),
-    OPT(export_conf, format, 0, OPT_CHOICE, "jsonl", "FORMAT", "jsonl, csv or openmetrics", .choices = export_words),
+    OPT(export_conf, format, 0, OPT_CHOICE, "jsonl", "FORMAT", "format of the output", .choices = export_words),
     OPT(export_conf, device, 0, OPT_LIST, NULL, "WHICH",
-        "only these: a UUID, node:index, a node's name, or a pattern as 'dgx*:0'"),
+        "only these devices: a UUID, node:index, a node's name, or a pattern, e.g. 'dgx*:0'"),
     OPT(export_conf, metric, 'm', OPT_LIST, NULL, "NAME", "only these metrics; patterns too"),
-    OPT(export_conf, from, 0, OPT_STR, NULL, "WHEN", "from then: 2026-11-15T10:00:00Z, seconds since 1970, or -24h"),
-    OPT(export_conf, to, 0, OPT_STR, NULL, "WHEN", "up to then; now unless told"),
-    OPT(export_conf, step, 's', OPT_DURATION, "0", "TIME",
-        "one value for each so much time: the mean, of a counter the last; 0: every sample", .min = 0,
-        .max = 366ll * 86400000),
+    OPT(export_conf, from, 0, OPT_STR, NULL, "WHEN", "start: 2026-11-15T10:00:00Z, seconds since 1970, or -24h"),
+    OPT(export_conf, to, 0, OPT_STR, NULL, "WHEN", "end", .default_text = "now"),
+    OPT(export_conf, step, 's', OPT_DURATION, "0", "TIME", "time per value: the mean, of a counter the last", .min = 0,
+        .max = 366ll * 86400000, .default_text = "every sample"),
     OPT(export_conf, kind, 'k', OPT_LIST, NULL, "KIND", "only samples, processes, events or jobs"),
-    OPT(export_conf, output, 'o', OPT_PATH, NULL, "FILE", "write here instead of standard output, whole or not at all"),
-    OPT(export_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress"),
+    OPT(export_conf, output, 'o', OPT_PATH, NULL, "FILE",
+        "file to write instead of standard output, whole or not at all"),
+    OPT(export_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "print no progress"),
     {0},
 };
 const struct opt_cmd export_help = {
     .name = "muster export",
-    .summary = "history as CSV, JSON lines or OpenMetrics",
-    .about = "Every sample as it was measured, exactly, with the nodes and devices it is of, and the processes, events "
-             "and jobs of that time. Works beside a running hub. `muster import` reads all three formats again; "
-             "OpenMetrics has samples only and is what `promtool tsdb create-blocks-from openmetrics` takes.",
+    .summary = "export history as CSV, JSON lines or OpenMetrics",
+    .about = "Prints every sample exactly as it was measured, with its node and device, and the processes, events and "
+             "jobs of the period. The hub may run meanwhile. `muster import` reads all three formats. OpenMetrics has "
+             "samples only; `promtool tsdb create-blocks-from openmetrics` reads it.",
     .examples = "muster export --from -24h --format csv -o day.csv  # for a spreadsheet\n"
                 "muster export --device 'dgx1:*' --metric power --step 1m  # one node's watts, minute by minute\n"
                 "muster export --format openmetrics -o all.om && promtool tsdb create-blocks-from openmetrics all.om",

@@ -21,34 +21,35 @@ struct history_conf {
 
 static const struct opt history_opts[] = {
     CLIENT_OPTS(history_conf, client),
-    OPT(history_conf, last, 'n', OPT_DURATION, "1h", "TIME", "so far back from now (or from --to)", .min = 1000,
-        .max = 36525ll * 86400000),
-    OPT(history_conf, from, 0, OPT_STR, NULL, "WHEN", "from then: 2026-11-15T10:00:00Z, seconds since 1970, or -24h"),
-    OPT(history_conf, to, 0, OPT_STR, NULL, "WHEN", "up to then; now unless told"),
-    OPT(history_conf, step, 's', OPT_STR, NULL, "TIME", "one value for each so much time; round, and as many as fit"),
+    OPT(history_conf, last, 'n', OPT_DURATION, "1h", "TIME", "length of the period before now (or before --to)",
+        .min = 1000, .max = 36525ll * 86400000),
+    OPT(history_conf, from, 0, OPT_STR, NULL, "WHEN", "start: 2026-11-15T10:00:00Z, seconds since 1970, or -24h"),
+    OPT(history_conf, to, 0, OPT_STR, NULL, "WHEN", "end", .default_text = "now"),
+    OPT(history_conf, step, 's', OPT_STR, NULL, "TIME", "time per value", .default_text = "as many values as fit"),
     OPT(history_conf, agg, 'a', OPT_STR, NULL, "HOW",
-        "what of the samples of a step: avg, min, max, sum, last, count, rate, or several with commas (default: avg, "
-        "and rate of a counter)"),
+        "value per step: avg, min, max, sum, last, count, rate, or several, comma-separated",
+        .default_text = "avg; rate for counters"),
     OPT(history_conf, group, 'g', OPT_STR, NULL, "BY",
-        "one series per node, model, user, person or team, or one of all"),
-    OPT(history_conf, fold, 0, OPT_STR, NULL, "HOW", "what of a group's devices: mean, sum, min or max"),
-    OPT(history_conf, filter, 'f', OPT_STR, NULL, "FILTER", "only devices that fit now, as 'user:kim' or 'model:h200'"),
-    OPT(history_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON: columns of numbers"),
-    OPT(history_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV: a row per series and moment"),
-    OPT(history_conf, table, 't', OPT_BOOL, NULL, NULL, "a table on a terminal too"),
-    OPT(history_conf, width, 0, OPT_INT, NULL, "COLUMNS", "as wide as this (default: the terminal)", .min = 40,
-        .max = 1000),
-    OPT(history_conf, height, 0, OPT_INT, "8", "LINES", "of a picture", .min = 2, .max = 100),
+        "one series per node, model, user, person, team, or one for all"),
+    OPT(history_conf, fold, 0, OPT_STR, NULL, "HOW", "value of a group: mean, sum, min or max of its devices"),
+    OPT(history_conf, filter, 'f', OPT_STR, NULL, "FILTER",
+        "only devices that match now, e.g. 'user:kim' or 'model:h200'"),
+    OPT(history_conf, json, 0, OPT_BOOL, NULL, NULL, "print JSON: columns of numbers"),
+    OPT(history_conf, csv, 0, OPT_BOOL, NULL, NULL, "print CSV: a row per series and time"),
+    OPT(history_conf, table, 't', OPT_BOOL, NULL, NULL, "print a table on a terminal, too"),
+    OPT(history_conf, width, 0, OPT_INT, NULL, "COLUMNS", "width of the output", .default_text = "the terminal's",
+        .min = 40, .max = 1000),
+    OPT(history_conf, height, 0, OPT_INT, "8", "LINES", "height of a chart", .min = 2, .max = 100),
     {0},
 };
 const struct opt_cmd history_help = {
     .name = "muster history",
-    .summary = "what GPUs did: any metric, any time",
+    .summary = "show the history of GPUs: any metric, any period",
     .args = "DEVICE METRIC...",
     .about =
-        "DEVICE is a UUID, node:index, a node's name, or a pattern as 'dgx*:0'; several with commas; '*' is all. "
-        "On a terminal it draws a picture; elsewhere it prints a table, from the first sample on. Metrics are those "
-        "of muster(1).",
+        "DEVICE is a UUID, node:index, a node's name, or a pattern, e.g. 'dgx*:0'; several are comma-separated; '*' "
+        "means all. On a terminal it draws a chart; elsewhere it prints a table, from the first sample on. muster(1) "
+        "lists the metrics.",
     .examples = "muster history dgx1:0 util --last 24h  # a day of one GPU\n"
                 "muster history 'dgx*' power --group node --fold sum --last 7d  # watts of each node\n"
                 "muster history '*' util --group user --last 7d  # how busy the GPUs were while each user held them\n"

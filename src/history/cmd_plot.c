@@ -27,39 +27,42 @@ struct plot_conf {
 };
 
 static const struct opt plot_opts[] = {
-    OPT(plot_conf, job, 'j', OPT_STR, NULL, "N", "of a file: only this job (default: all of it)"),
-    OPT(plot_conf, metrics, 'm', OPT_LIST, NULL, "A,B...",
-        "one chart each: columns of the file (default: compute-util), or metrics of the hub (default: util)"),
-    OPT(plot_conf, freq, 0, OPT_INT, "15", "N", "boxes: so many samples of all GPUs make one", .min = 1,
+    OPT(plot_conf, job, 'j', OPT_STR, NULL, "N", "of a file: only this job", .default_text = "the whole file"),
+    OPT(plot_conf, metrics, 'm', OPT_LIST, NULL, "A,B...", "charts: columns of the file or metrics of the hub",
+        .default_text = "compute-util or util"),
+    OPT(plot_conf, freq, 0, OPT_INT, "15", "N", "boxes: number of samples of all GPUs per box", .min = 1,
         .max = 1000000),
-    OPT(plot_conf, width, 0, OPT_STR, NULL, "INCHES", "of the picture (default: 10); on a terminal: columns"),
-    OPT(plot_conf, height, 0, OPT_STR, NULL, "INCHES",
-        "of the picture (default: 3.6 for each metric); on a terminal: lines of a chart"),
-    OPT(plot_conf, output, 'o', OPT_PATH, "-", "FILE", "out.png, out.jpg, out.svg or out.pdf; -: dots on the terminal"),
+    OPT(plot_conf, width, 0, OPT_STR, NULL, "INCHES", "width of the picture; on a terminal: in columns",
+        .default_text = "10"),
+    OPT(plot_conf, height, 0, OPT_STR, NULL, "INCHES", "height of the picture; on a terminal: lines of a chart",
+        .default_text = "3.6 per metric"),
+    OPT(plot_conf, output, 'o', OPT_PATH, "-", "FILE",
+        "output: a .png, .jpg, .svg or .pdf file; -: dots on the terminal"),
     OPT(plot_conf, device, 'd', OPT_STR, NULL, "DEVICE",
-        "a hub's history instead of a file: a UUID, node:index, a node, or a pattern"),
-    OPT(plot_conf, last, 'n', OPT_DURATION, "1h", "TIME", "hub: so far back from now", .min = 1000,
+        "history of a hub instead of a file: a UUID, node:index, a node, or a pattern"),
+    OPT(plot_conf, last, 'n', OPT_DURATION, "1h", "TIME", "hub: length of the period before now", .min = 1000,
         .max = 36525ll * 86400000),
-    OPT(plot_conf, from, 0, OPT_STR, NULL, "WHEN", "hub: from then, as `muster history` has it"),
-    OPT(plot_conf, to, 0, OPT_STR, NULL, "WHEN", "hub: up to then"),
-    OPT(plot_conf, step, 's', OPT_STR, NULL, "TIME", "hub: one value for each so much time"),
-    OPT(plot_conf, agg, 'a', OPT_STR, NULL, "HOW", "hub: what of the samples of a step: avg, min, max, ..."),
+    OPT(plot_conf, from, 0, OPT_STR, NULL, "WHEN", "hub: start, as in `muster history`"),
+    OPT(plot_conf, to, 0, OPT_STR, NULL, "WHEN", "hub: end"),
+    OPT(plot_conf, step, 's', OPT_STR, NULL, "TIME", "hub: time per value"),
+    OPT(plot_conf, agg, 'a', OPT_STR, NULL, "HOW", "hub: value per step: avg, min, max, ..."),
     OPT(plot_conf, group, 'g', OPT_STR, NULL, "BY",
-        "hub: one line per node, model, user, person or team, or one of all"),
-    OPT(plot_conf, fold, 0, OPT_STR, NULL, "HOW", "hub: what of a group's devices: mean, sum, min or max"),
-    OPT(plot_conf, filter, 'f', OPT_STR, NULL, "FILTER", "hub: only devices that fit now"),
-    OPT(plot_conf, zone, 'z', OPT_STR, NULL, "ZONE", "hub: whose clock (default: the system's)"),
+        "hub: one line per node, model, user, person, team, or one for all"),
+    OPT(plot_conf, fold, 0, OPT_STR, NULL, "HOW", "hub: value of a group: mean, sum, min or max of its devices"),
+    OPT(plot_conf, filter, 'f', OPT_STR, NULL, "FILTER", "hub: only devices that match now"),
+    OPT(plot_conf, zone, 'z', OPT_STR, NULL, "ZONE", "hub: time zone", .default_text = "the system's"),
     CLIENT_OPTS(plot_conf, client),
     {0},
 };
 const struct opt_cmd plot_help = {
     .name = "muster plot",
-    .summary = "samples of a Dask worker, or history of a hub, as lines or boxes",
+    .summary = "draw samples of a Dask worker, or the history of a hub, as lines or boxes",
     .args = "[lines|boxes] [FILE]",
     .about =
-        "FILE is a worker's CSV, of muster.dask or dask-metrics. Lines: a chart per metric, a line per GPU. Boxes: "
-        "so many samples of all GPUs make one, with quartiles, whiskers up to the last value within 1.5 times "
-        "their distance, and outliers as diamonds. With --device it is the history of a hub that is drawn.",
+        "FILE is the CSV file of a worker, from muster.dask or dask-metrics. Lines: a chart per metric, a line per "
+        "GPU. "
+        "Boxes: --freq samples of all GPUs per box, with quartiles, whiskers up to the last value within 1.5 times "
+        "their distance, and outliers as diamonds. With --device it draws the history of a hub.",
     .examples = "muster plot boxes out/worker_0.csv --job 3 --metrics compute-util,total-mem -o job3.pdf\n"
                 "muster plot lines out/worker_0.csv --job 3  # on the terminal\n"
                 "muster plot --hub http://hub:8765 --device dgx1 --metrics util,power --last 1d -o dgx1.svg",

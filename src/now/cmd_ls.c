@@ -34,8 +34,8 @@ static const struct opt ls_opts[] = {
     OPT(ls_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
     OPT(ls_conf, watch, 'w', OPT_BOOL, NULL, NULL, "show it again and again, until interrupted"),
     OPT(ls_conf, every, 0, OPT_DURATION, "2s", "TIME", "watch: time between", .min = 200, .max = 3600000),
-    OPT(ls_conf, width, 0, OPT_INT, NULL, "COLUMNS", "as wide as this (default: the terminal, 160 in a pipe)",
-        .min = 20, .max = 1000),
+    OPT(ls_conf, width, 0, OPT_INT, NULL, "COLUMNS", "width of the output",
+        .default_text = "the terminal's, 160 in a pipe", .min = 20, .max = 1000),
     OPT(ls_conf, ascii, 0, OPT_BOOL, NULL, NULL, "marks from plain ASCII"),
     {0},
 };

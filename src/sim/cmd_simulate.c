@@ -85,10 +85,8 @@ static int simulate_run(const struct simulate_conf *conf, struct err *err)
 
 static const struct opt simulate_opts[] = {
     OPT(simulate_conf, hub, 0, OPT_STR, NULL, "URL",
-        "the hub to send to (default http://127.0.0.1:8765); URL,URL: nodes are spread, and go to the next one when "
-        "one "
-        "fails",
-        .url = true),
+        "hub to send to; URL,URL: the nodes are spread over these hubs, and use the next one if one fails",
+        .default_text = "http://127.0.0.1:8765", .url = true),
     OPT(simulate_conf, token, 0, OPT_SECRET, NULL, "TOKEN", "an enroll token; better in a file: a flag shows in ps"),
     OPT(simulate_conf, token_file, 0, OPT_PATH, NULL, "FILE", "file that holds the token"),
     OPT(simulate_conf, nodes, 'n', OPT_INT, "10", "N", "nodes", .min = 1, .max = 100000),
@@ -116,7 +114,7 @@ static const struct opt simulate_opts[] = {
         .min = 0, .max = 3653ll * 86400000),
     OPT(simulate_conf, every, 0, OPT_DURATION, "10s", "TIME", "time between samples of the past", .min = 100,
         .max = 3600000),
-    OPT(simulate_conf, until, 0, OPT_STR, NULL, "WHEN", "the past ends then; now unless told"),
+    OPT(simulate_conf, until, 0, OPT_STR, NULL, "WHEN", "end of the past", .default_text = "now"),
     OPT(simulate_conf, data, 'd', OPT_PATH, NULL, "DIR", "write the past into this data folder, which no hub has open"),
     OPT(simulate_conf, ledger, 0, OPT_PATH, NULL, "FILE",
         "write a line per batch made: node, run, number, samples, checksum"),
@@ -131,9 +129,8 @@ const struct opt_cmd simulate_help = {
     .name = "muster simulate",
     .summary = "play many nodes from the recorded trace against a hub",
     .about =
-        "Sends what N agents with G GPUs each would send, over real HTTP, one connection per node unless told "
-        "otherwise: for "
-        "tests, benchmarks, and for seeing what a hub carries. Every batch is kept and sent again until the hub has "
+        "Sends what N agents with G GPUs each would send, over real HTTP, one connection per node by default. "
+        "Use it for tests and benchmarks. Every batch is kept and sent again until the hub has "
         "acknowledged it.\n\nWith an enroll token each node gets a token of its own, as a new agent would.\n\nWith "
         "--backfill it makes history instead: the same nodes and people, so far back, into a data folder (quickest) "
         "or to a hub. The same seed and times make the same past, and what is there already is not stored twice.",

@@ -13,7 +13,7 @@ struct slack_socket_conf {
 };
 
 static const struct opt slack_socket_opts[] = {
-    OPT(slack_socket_conf, ca_file, 0, OPT_PATH, NULL, "FILE", "certificates to trust; the system's unless told"),
+    OPT(slack_socket_conf, ca_file, 0, OPT_PATH, NULL, "FILE", "certificates to trust", .default_text = "the system's"),
     {0},
 };
 const struct opt_cmd slack_socket_help = {

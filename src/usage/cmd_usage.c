@@ -26,8 +26,7 @@ struct usage_conf {
 
 static const struct opt usage_opts[] = {
     CLIENT_OPTS(usage_conf, client),
-    OPT(usage_conf, by, 'b', OPT_CHOICE, "person", "WHAT",
-        "a row per person, team, project, company, node, model, device or job", .choices = usage_by_words),
+    OPT(usage_conf, by, 'b', OPT_CHOICE, "person", "WHAT", "rows of the table", .choices = usage_by_words),
     OPT(usage_conf, from, 0, OPT_STR, NULL, "WHEN", "from then: 2026-11-01, 2026-11-15T10:00:00Z or -7d"),
     OPT(usage_conf, to, 0, OPT_STR, NULL, "WHEN", "up to then; a date is meant with its day (default: now)"),
     OPT(usage_conf, last, 'n', OPT_STR, NULL, "TIME", "so long up to then, instead of --from (default: 30d)"),
@@ -43,10 +42,10 @@ static const struct opt usage_opts[] = {
     OPT(usage_conf, model, 0, OPT_STR, NULL, "MODEL", "only on these GPUs: part of a model's name"),
     OPT(usage_conf, device, 0, OPT_STR, NULL, "GPU", "only on this one: NODE:N, or a UUID"),
     OPT(usage_conf, filter, 0, OPT_STR, NULL, "FILTER", "only on GPUs that fit now"),
-    OPT(usage_conf, format, 'f', OPT_CHOICE, "table", "FORMAT", "table, csv, json, html, pdf, svg or png",
-        .choices = formats),
+    OPT(usage_conf, format, 'f', OPT_CHOICE, "table", "FORMAT", "format of the output", .choices = formats),
     OPT(usage_conf, output, 'o', OPT_PATH, NULL, "FILE", "write to this file"),
-    OPT(usage_conf, width, 0, OPT_INT, NULL, "COLUMNS", "of a table (default: the terminal)", .min = 20, .max = 1000),
+    OPT(usage_conf, width, 0, OPT_INT, NULL, "COLUMNS", "width of a table", .default_text = "the terminal's", .min = 20,
+        .max = 1000),
     OPT(usage_conf, recount, 0, OPT_BOOL, NULL, NULL,
         "first count every hour again that can be, and wait for it; takes an admin's token"),
     {0},

@@ -43,10 +43,10 @@ struct talk_conf {
         OPTN(strct, "ca_file", field.ca_file, 0, OPT_PATH, NULL, "FILE",                                               \
              "certificates to trust instead of the system's"),                                                         \
         RUNS_OPTS(strct, field.runs),                                                                                  \
-        OPTN(strct, "tries", field.tries, 0, OPT_INT, "0", "N", "how often a request is sent (default: 20)",           \
-             .max = 1000, .hidden = true),                                                                             \
+        OPTN(strct, "tries", field.tries, 0, OPT_INT, "0", "N", "number of times a request is sent",                   \
+             .default_text = "20", .max = 1000, .hidden = true),                                                       \
         OPTN(strct, "retry_wait", field.retry_wait, 0, OPT_DURATION, "0", "TIME",                                      \
-             "wait before a request is sent again (default: 2 s, twice as long each time)", .max = 60000,              \
+             "wait before a request is sent again, doubled each time", .default_text = "2s", .max = 60000,             \
              .hidden = true)
 
 struct talk {

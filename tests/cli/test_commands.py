@@ -21,6 +21,21 @@ class Words(lib.Case):
             self.assertEqual(self.run_ok(lib.MUSTER, "help", *words), self.run_ok(lib.MUSTER, *words, "--help"))
         self.assertEqual(self.run_ok(lib.MUSTER, "help"), self.run_ok(lib.MUSTER, "--help"))
 
+    def test_an_option_names_its_default_once(self):
+        commands = [[name] for name in re.findall(r"^  ([a-z]+) +", self.run_ok(lib.MUSTER, "--help").partition("\nHow much")[0], re.M)]
+        commands += [["wandb", verb] for verb in ("pull", "push", "check", "explain", "export", "import", "download", "overlap")]
+        commands += [["vesta", verb] for verb in ("settings", "history")]
+        seen = 0
+        for words in commands:
+            text = self.run_ok(lib.MUSTER, *words, "--help")
+            for option in re.findall(r"^  (?:-.,|   ) (--.*\n(?: {8}.*\n)*)", text, re.M):
+                with self.subTest(command=words, option=option):
+                    seen += 1
+                    one_line = " ".join(option.split())
+                    self.assertLessEqual(one_line.count("default"), 1)
+                    self.assertNotRegex(one_line, r"default(?!: )|unless told")
+        self.assertGreater(seen, 400)
+
     def test_a_slip_is_asked_about(self):
         for typed, said in (("lss", "did you mean 'ls'?"), ("histroy", "did you mean 'history'?"), ("xylophone", "`muster --help` lists them")):
             for argv in ([typed], ["help", typed]):

@@ -27,7 +27,7 @@ static const struct opt table[] = {
     OPTN(conf, "keep_raw", keep, 0, OPT_DURATION, "30d", "TIME", "how long samples are kept", .min = 3600000),
     OPTN(conf, "rule.util", util, 0, OPT_PERCENT, "5%", "PERCENT", "below this a device is idle", .max = 10000),
     OPTN(conf, "rule.room", room, 0, OPT_BYTES, "512M", "BYTES", "memory that does not count", .min = 0,
-         .max = 1LL << 40),
+         .max = 1LL << 40, .default_text = "half of it"),
     OPT(conf, collector, 'c', OPT_CHOICE, "auto", "NAME", "how to read the devices", .choices = collector_names),
     OPT(conf, node, 'n', OPT_LIST, "a,b", "NAME", "nodes to show"),
     OPT(conf, tags, 0, OPT_LIST, NULL, "WORD", "words to match"),
