@@ -4,13 +4,16 @@
 #include <event2/event.h>
 #include <semaphore.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/workers.h"
+#include "now/live.h"
 #include "whole_hub.h"
 
 static struct hub *hub;
 static char order[256]; /* the keys of the answers, as they came */
-static int answered;
+static int answered, refused;
+static int64_t limit_ms; /* of what asks; 0: as usual */
 
 struct fake {
     struct past_ask ask; /* first */
@@ -41,6 +44,7 @@ static void take(void *arg, struct reply *rp)
     (void)arg;
     snprintf(order + n, sizeof(order) - n, "%.*s ", STR_ARG(buf_str(&rp->body)));
     answered++;
+    refused += rp->status == 503 && str_starts(str_of(rp->extra), "Retry-After: ");
     reply_fini(rp);
 }
 
@@ -50,7 +54,7 @@ static int ask(const char *peer, const char *key)
     struct fake *f = mem_zero(1, sizeof(*f));
     struct request rq = {.take = take, .header = no_header};
     struct reply rp = {0};
-    *f = (struct fake){{.run = fake_run, .end = fake_end, .costly = true}, key};
+    *f = (struct fake){{.run = fake_run, .end = fake_end, .limit_ms = limit_ms, .costly = true}, key};
     mem_copy_str(rq.peer, sizeof(rq.peer), peer);
     int status = ask_later(hub, &rq, &rp, &f->ask) == REPLY_NOW ? rp.status : 0;
     if (status)
@@ -98,7 +102,8 @@ static int setup(void **unused)
     sem_init(&held, 0, 0);
     sem_init(&go, 0, 0);
     order[0] = 0;
-    answered = 0;
+    answered = refused = 0;
+    limit_ms = 0;
     hub = whole_hub_open("");
     hold_all();
     return 0;
@@ -149,6 +154,78 @@ static void one_address_does_not_take_every_place(void **unused)
     turn_until(1);
 }
 
+static void one_that_waits_too_long_is_refused(void **unused)
+{
+    (void)unused;
+    assert_int_equal(ask("10.0.0.1", "a1"), 0);
+    limit_ms = 1;
+    assert_int_equal(ask("10.0.0.1", "a2"), 0);
+    while (!answered)
+        costly_next(hub); /* as the hub's tick does */
+    assert_int_equal(refused, 1);
+    sem_post(&go);
+    sem_post(&go);
+    turn_until(1 + 2 + 1);
+    assert_int_equal(refused, 1);
+}
+
+static void count_answer(void *arg, struct reply *rp)
+{
+    (void)arg;
+    answered++;
+    reply_fini(rp);
+}
+
+/* A route, from an address of its own. True: it is one for the costly workers. */
+static bool is_costly(const char *target)
+{
+    static unsigned no;
+    size_t before = work_busy(hub->costly_work);
+    struct asker who = {.role = ROLE_MEMBER, .may_read = true};
+    struct request rq = {.method = METHOD_GET,
+                         .take = count_answer,
+                         .header = no_header,
+                         .now_ms = clock_wall_ms(),
+                         .who = &who};
+    struct reply rp = {0};
+    struct err err = {0};
+    char scratch[256];
+    snprintf(rq.peer, sizeof(rq.peer), "10.0.1.%u", ++no);
+    assert_int_equal(request_target(&rq, str_of(target), scratch, &err), 0);
+    assert_true(api_admit_inside(&hub->api, &rq, &rp));
+    if (api_handle(&hub->api, &rq, &rp) != REPLY_LATER)
+        fail_msg("%s: %d %.*s", target, rp.status, STR_ARG(buf_str(&rp.body)));
+    return work_busy(hub->costly_work) > before;
+}
+
+static void pictures_and_tests_of_alerts_are_costly(void **unused)
+{
+    static const char *const costly[] = {"/api/v1/history?device=n1&metric=util&format=png",
+                                         "/api/v1/history?device=n1&metric=util&format=svg",
+                                         "/api/v1/strip?device=n1&format=jpg",
+                                         "/api/v1/usage?format=pdf",
+                                         "/api/v1/usage?format=PNG",
+                                         "/api/v1/report?format=pdf",
+                                         "/api/v1/alerts/test?last=1h"};
+    static const char *const plain[] = {"/api/v1/history?device=n1&metric=util",
+                                        "/api/v1/history?device=n1&metric=util&format=csv", "/api/v1/strip?device=n1",
+                                        "/api/v1/usage", "/api/v1/report?format=html"};
+    struct device_fact d = {.uuid = "GPU-1", .name = "Test", .mig = -1};
+    struct node_fact f = {.name = "n1", .n_devices = 1, .devices = &d};
+    (void)unused;
+    live_facts(hub->live, live_node(hub->live, "n1", "n1", clock_wall_ms()), 1, &f, clock_wall_ms());
+    for (size_t i = 0; i < ARRAY_LEN(costly); i++)
+        if (!is_costly(costly[i]))
+            fail_msg("%s is not costly", costly[i]);
+    for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+        if (is_costly(plain[i]))
+            fail_msg("%s is costly", plain[i]);
+    turn_until((int)ARRAY_LEN(plain)); /* they are answered while the costly workers are held */
+    sem_post(&go);
+    sem_post(&go);
+    turn_until((int)(2 + ARRAY_LEN(costly) + ARRAY_LEN(plain)));
+}
+
 static void the_end_answers_those_that_wait(void **unused)
 {
     (void)unused;
@@ -165,4 +242,6 @@ static int teardown_early(void **unused)
 
 TESTS(cmocka_unit_test_setup_teardown(addresses_have_their_turns, setup, teardown),
       cmocka_unit_test_setup_teardown(one_address_does_not_take_every_place, setup, teardown),
+      cmocka_unit_test_setup_teardown(pictures_and_tests_of_alerts_are_costly, setup, teardown),
+      cmocka_unit_test_setup_teardown(one_that_waits_too_long_is_refused, setup, teardown),
       cmocka_unit_test_setup_teardown(the_end_answers_those_that_wait, setup, teardown_early))
