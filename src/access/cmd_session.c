@@ -14,15 +14,15 @@ struct session_conf {
 static const struct opt session_opts[] = {
     CLIENT_OPTS(session_conf, client),
     OPT(session_conf, person, 'p', OPT_STR, NULL, "LOGIN", "list: only sessions of this person"),
-    OPT(session_conf, json, 0, OPT_BOOL, NULL, NULL, "list: the hub's answer as JSON"),
+    OPT(session_conf, json, 0, OPT_BOOL, NULL, NULL, "list: print the hub's response as JSON"),
     {0},
 };
 const struct opt_cmd session_help = {
     .name = "muster session",
     .summary = "list and end login sessions of browsers",
     .args = "list | end ID",
-    .about = "list prints the browsers that are logged in, the last used first: all of them with an admin's token, "
-             "one's own with a member's. end logs one of them out at the next request. `muster token revoke` ends all "
+    .about = "`list` prints the browsers that are logged in, the last used first: all of them with an admin's token, "
+             "your own with a member's. `end` logs one of them out at its next request. `muster token revoke` ends all "
              "sessions of a token.",
     .examples = "muster session list\n"
                 "muster session list --person kim\n"

@@ -22,31 +22,32 @@ struct token_conf {
 static const struct opt token_opts[] = {
     DATA_FOLDER_OPTS(token_conf),
     OPT(token_conf, store, 0, OPT_STR, NULL, "URL",
-        "the hubs' PostgreSQL server, as they are told it: postgres://USER@HOST/DATABASE", .url = true),
+        "PostgreSQL server of the hubs, as in their settings: postgres://USER@HOST/DATABASE", .url = true),
     OPTN(token_conf, "store_password_file", password_file, 0, OPT_PATH, NULL, "FILE",
-         "file with the password for it; ~/.pgpass does as well"),
+         "file with the password of the server", .default_text = "~/.pgpass"),
     OPT(token_conf, role, 'r', OPT_STR, NULL, "ROLE",
         "new: agent (one node), enroll (adds nodes), relay (sends for nodes without an agent), member (a person), "
         "admin, reader (reads everything, writes nothing: Prometheus, wall screens)"),
-    OPT(token_conf, person, 'p', OPT_STR, NULL, "LOGIN", "new: whose it is; needed for member"),
-    OPT(token_conf, node, 0, OPT_STR, NULL, "ID",
-        "new: bind an agent token to this node; otherwise its first use binds it"),
-    OPT(token_conf, note, 0, OPT_STR, NULL, "TEXT", "new: a note to know it by"),
-    OPT(token_conf, expires, 'e', OPT_DURATION, "0", "TIME", "new: it ends after this, as 1d; 0: never", .min = 0,
+    OPT(token_conf, person, 'p', OPT_STR, NULL, "LOGIN", "new: person of the token; required for member"),
+    OPT(token_conf, node, 0, OPT_STR, NULL, "ID", "new: node of an agent token",
+        .default_text = "the first node that uses it"),
+    OPT(token_conf, note, 0, OPT_STR, NULL, "TEXT", "new: a note, shown by list"),
+    OPT(token_conf, expires, 'e', OPT_DURATION, "0", "TIME", "new: time until it expires, e.g. 1d; 0: never", .min = 0,
         .max = TOKEN_SPAN_MAX),
     OPT(token_conf, uses, 'u', OPT_INT, "0", "N",
-        "new, enroll: adds so many nodes, all at once if need be; 0: any number, 100 at once and then 10 a second",
-        .min = 0, .max = TOKEN_USES_MAX),
-    OPT(token_conf, json, 0, OPT_BOOL, NULL, NULL, "list: as JSON"),
+        "new, enroll: maximum number of nodes; 0: any number, 100 at once and then 10 per second", .min = 0,
+        .max = TOKEN_USES_MAX),
+    OPT(token_conf, json, 0, OPT_BOOL, NULL, NULL, "list: print JSON"),
     {0},
 };
 const struct opt_cmd token_help = {
     .name = "muster token",
-    .summary = "make, list and revoke tokens",
+    .summary = "create, list and revoke tokens",
     .args = "new|list|revoke [ID]",
-    .about = "`new` prints the token alone on standard output, once: only a hash of it is kept. `revoke` takes effect "
-             "at the next request. Works beside a running hub, as a user who may write its data folder; of hubs that "
-             "share a store with --store.",
+    .about =
+        "`new` prints the token on standard output, once: the hub stores only a hash. `revoke` takes effect at the "
+        "next request. The hub may run meanwhile. You need write access to its data folder, or --store for hubs "
+        "that share a store.",
     .examples = "muster token new --role enroll --expires 1d --uses 20 > enroll.token  # for adding 20 nodes today\n"
                 "muster token new --role member --person kim  # for kim's browser and command line\n"
                 "muster token new --role reader --note prometheus  # reads, writes nothing\n"

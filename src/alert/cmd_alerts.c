@@ -25,38 +25,36 @@ struct alerts_conf {
 
 static const struct opt alerts_opts[] = {
     CLIENT_OPTS(alerts_conf, client),
-    OPT(alerts_conf, all, 'a', OPT_BOOL, NULL, NULL, "what was resolved within a week, too"),
-    OPT(alerts_conf, rule, 'r', OPT_STR, NULL, "PATTERN", "only of these rules; silence: these rules"),
-    OPT(alerts_conf, node, 0, OPT_STR, NULL, "PATTERN", "silence: of these nodes or GPUs, as dgx2 or 'dgx2:3'"),
-    OPT(alerts_conf, person, 'p', OPT_STR, NULL, "PATTERN", "silence: of this person"),
-    OPTN(alerts_conf, "for", for_, 'f', OPT_STR, NULL, "TIME", "silence: for so long, as 2h"),
-    OPT(alerts_conf, until, 'u', OPT_STR, NULL, "WHEN",
-        "silence: until then, as 'friday 18:00'; test: over the time before then"),
-    OPT(alerts_conf, reason, 'm', OPT_STR, NULL, "TEXT", "silence: why; it must be said"),
-    OPT(alerts_conf, last, 'l', OPT_STR, NULL, "TIME", "test: over this time of history, as 7d"),
+    OPT(alerts_conf, all, 'a', OPT_BOOL, NULL, NULL, "list alerts that were resolved within a week, too"),
+    OPT(alerts_conf, rule, 'r', OPT_STR, NULL, "PATTERN", "only alerts of these rules"),
+    OPT(alerts_conf, node, 0, OPT_STR, NULL, "PATTERN", "silence: only these nodes or GPUs, e.g. dgx2 or 'dgx2:3'"),
+    OPT(alerts_conf, person, 'p', OPT_STR, NULL, "PATTERN", "silence: only this person"),
+    OPTN(alerts_conf, "for", for_, 'f', OPT_STR, NULL, "TIME", "silence: duration, e.g. 2h"),
+    OPT(alerts_conf, until, 'u', OPT_STR, NULL, "WHEN", "silence: end, e.g. 'friday 18:00'; test: end of the period"),
+    OPT(alerts_conf, reason, 'm', OPT_STR, NULL, "TEXT", "silence: reason (required)"),
+    OPT(alerts_conf, last, 'l', OPT_STR, NULL, "TIME", "test: length of the period of history, e.g. 7d"),
     OPT(alerts_conf, rules, 0, OPT_PATH, NULL, "FILE",
-        "test: with the section alerts of this muster.yaml instead of the hub's"),
-    OPT(alerts_conf, to, 0, OPT_STR, NULL, "WHOM", "send: to this address there, where the channel leads to persons"),
-    OPT(alerts_conf, json, 0, OPT_BOOL, NULL, NULL, "the hub's answer as JSON"),
+        "test: muster.yaml whose section alerts is used instead of the hub's"),
+    OPT(alerts_conf, to, 0, OPT_STR, NULL, "WHOM", "send: recipient, for a channel that notifies persons"),
+    OPT(alerts_conf, json, 0, OPT_BOOL, NULL, NULL, "print the hub's response as JSON"),
     {0},
 };
 const struct opt_cmd alerts_help = {
     .name = "muster alerts",
-    .summary = "what is wrong now, the rules, and silences",
+    .summary = "list alerts and rules, manage silences",
     .args = "[rules | test | silences | silence | unsilence ID | channels | send CHANNEL]",
     .about =
-        "Lists what fires, the worst first; the exit status is 1 when something does that nobody silenced, so that "
-        "a script can ask.\n\n"
-        "rules lists when each rule fires and whether it is on; test lists what each finds now, however long it "
-        "has been so. With --last it lists which alerts there would have been over that time, per rule and one by "
-        "one, out of what is stored, minute by minute; with --rules under the rules of a file that is not in force "
-        "yet. Nobody is told. silence says that nothing is to be told of some alerts until it ends; they are still "
-        "listed. channels lists who is told and whether that works; send sends a test message through one of them, for "
-        "admins. docs/alerts.md has the rules, and how to write one's own.",
+        "Lists active alerts, the most severe first. Exit status 1: at least one is not silenced.\n\n"
+        "`rules` lists the condition of each rule and whether it is on. `test` lists what each rule finds now, for any "
+        "duration. With --last it lists the alerts that the stored history of that period would have caused, minute by "
+        "minute; with --rules it uses the rules of a file. `test` sends no notifications. `silence` mutes matching "
+        "alerts until it ends; they are still listed. `channels` lists the notification channels and whether they "
+        "work; `send` sends a test message through one of them (admins only). docs/alerts.md describes the rules and "
+        "how to write your own.",
     .examples = "muster alerts\n"
-                "muster alerts --all  # and what was, this week\n"
+                "muster alerts --all  # and those resolved this week\n"
                 "muster alerts test  # what every rule finds now\n"
-                "muster alerts test --last 7d  # what would have fired over the last week\n"
+                "muster alerts test --last 7d  # the alerts of the last week\n"
                 "muster alerts test --last 7d --rules new.yaml  # and with other rules\n"
                 "muster alerts silence --node dgx2 --for 4h --reason 'new fans'\n"
                 "muster alerts unsilence 3\n"

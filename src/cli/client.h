@@ -11,13 +11,15 @@ struct client_conf {
     int64_t limit_ms; /* for a request; 0: 30 s. No option */
 };
 #define CLIENT_OPTS(strct, field)                                                                                      \
-    OPTN(strct, "hub", field.hub, 0, OPT_STR, NULL, "URL", "the hub to ask, as http://host:8765", .url = true),        \
+    OPTN(strct, "hub", field.hub, 0, OPT_STR, NULL, "URL", "URL of the hub, e.g. http://host:8765",                    \
+         .default_text = "the hub on this machine", .url = true),                                                      \
         OPTN(strct, "token", field.token, 0, OPT_SECRET, NULL, "TOKEN",                                                \
-             "token; better in a file: a flag shows in ps"),                                                           \
+             "token; other users can see it in ps: prefer --token-file"),                                              \
         OPTN(strct, "token_file", field.token_file, 0, OPT_PATH, NULL, "FILE", "file that holds the token"),           \
-        OPTN(strct, "ca_file", field.ca_file, 0, OPT_PATH, NULL, "FILE",                                               \
-             "certificates to trust instead of the system's"),                                                         \
-        OPTN(strct, "pin", field.pin, 0, OPT_STR, NULL, "PIN", "trust the hub with this public key alone (sha256//…)")
+        OPTN(strct, "ca_file", field.ca_file, 0, OPT_PATH, NULL, "FILE", "certificates to trust",                      \
+             .default_text = "the system's"),                                                                          \
+        OPTN(strct, "pin", field.pin, 0, OPT_STR, NULL, "PIN",                                                         \
+             "public key of the hub, the only one to trust (sha256//…)")
 
 /*
  * Do one request: the hub's URL with path appended. A command that names no hub uses the local one: the hub that runs

@@ -20,20 +20,21 @@ struct advise_conf {
 static const struct opt advise_opts[] = {
     CLIENT_OPTS(advise_conf, client),
     OPT(advise_conf, person, 'p', OPT_STR, NULL, "NAME", "only runs of this person"),
-    OPT(advise_conf, team, 0, OPT_STR, NULL, "TEAM", "only runs of this team's people"),
+    OPT(advise_conf, team, 0, OPT_STR, NULL, "TEAM", "only runs of this team"),
     OPT(advise_conf, run, 0, OPT_STR, NULL, "ID", "only this run"),
-    OPT(advise_conf, last, 'n', OPT_DURATION, "7d", "TIME", "what ran within this time", .min = 3600000,
+    OPT(advise_conf, last, 'n', OPT_DURATION, "7d", "TIME", "period before now", .min = 3600000,
         .max = 31ll * 86400000),
-    OPT(advise_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
+    OPT(advise_conf, json, 0, OPT_BOOL, NULL, NULL, "print JSON"),
     {0},
 };
 const struct opt_cmd advise_help = {
     .name = "muster advise",
-    .summary = "what would give back most GPU-hours this week, and what to do for it",
+    .summary = "list the largest savings of GPU-hours this week, and how to get them",
     .args = "",
-    .about = "At most five lines, the largest first: whose runs, how many GPU-hours (and money, where there is a "
-             "price), why, and the remedy. Hours are estimates (docs/advice.md); a run counts by the rule that would "
-             "give back most of it. GPUs that do not tell their activity are not judged.",
+    .about =
+        "Prints at most five lines, the largest saving first: the person, GPU-hours (and cost, if a price is set), "
+        "reason and remedy. Hours are estimates (docs/advice.md); a run counts under the rule that saves most. "
+        "GPUs without activity counters are not analysed.",
     .examples = "muster advise\n"
                 "muster advise --team vision --last 30d\n"
                 "muster advise --run 3f9a6c1be2d07a55",

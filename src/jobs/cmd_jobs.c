@@ -16,27 +16,27 @@ struct jobs_conf {
 
 static const struct opt jobs_opts[] = {
     CLIENT_OPTS(jobs_conf, client),
-    OPT(jobs_conf, last, 'n', OPT_DURATION, "24h", "TIME", "those that ran within this time; 0: ever", .min = 0,
+    OPT(jobs_conf, last, 'n', OPT_DURATION, "24h", "TIME", "only runs within this time; 0: all", .min = 0,
         .max = 36525ll * 86400000),
-    OPT(jobs_conf, person, 'p', OPT_STR, NULL, "LOGIN", "only this person's"),
+    OPT(jobs_conf, person, 'p', OPT_STR, NULL, "LOGIN", "only runs of this person"),
     OPT(jobs_conf, kind, 'k', OPT_STR, NULL, "KIND",
-        "only of this kind: record, dask, wandb, slurm, auto (nobody labelled it) or another"),
-    OPT(jobs_conf, node, 0, OPT_STR, NULL, "NODE", "only on this node"),
-    OPT(jobs_conf, device, 0, OPT_STR, NULL, "GPU", "only on this one: NODE:N, or a UUID"),
+        "only this kind: record, dask, wandb, slurm, auto (not labelled) or another"),
+    OPT(jobs_conf, node, 0, OPT_STR, NULL, "NODE", "only runs on this node"),
+    OPT(jobs_conf, device, 0, OPT_STR, NULL, "GPU", "only runs on this GPU: NODE:N, or a UUID"),
     OPT(jobs_conf, parent, 0, OPT_STR, NULL, "ID", "only parts of this job"),
-    OPT(jobs_conf, filter, 'f', OPT_STR, NULL, "FILTER", "only those that fit, as 'host:dgx* program:train*'"),
-    OPT(jobs_conf, limit, 0, OPT_INT, "100", "N", "the newest so many", .min = 1, .max = 1000),
-    OPT(jobs_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
-    OPT(jobs_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
+    OPT(jobs_conf, filter, 'f', OPT_STR, NULL, "FILTER", "only runs that match, e.g. 'host:dgx* program:train*'"),
+    OPT(jobs_conf, limit, 0, OPT_INT, "100", "N", "maximum number of runs, the newest first", .min = 1, .max = 1000),
+    OPT(jobs_conf, json, 0, OPT_BOOL, NULL, NULL, "print JSON"),
+    OPT(jobs_conf, csv, 0, OPT_BOOL, NULL, NULL, "print CSV"),
     {0},
 };
 const struct opt_cmd runs_help = {
     .name = "muster runs",
-    .summary = "what ran: labelled commands and jobs, and what nobody labelled, newest first",
+    .summary = "list runs: recorded commands, jobs and other GPU processes, newest first",
     .args = "",
-    .about =
-        "Lists what `muster record`, Dask, Slurm, W&B or a script labelled in the hub, and people's processes that "
-        "nobody labelled (docs/jobs.md). `muster run ID` says what one did. Exit status 1: there is none.",
+    .about = "Lists runs that `muster record`, Dask, Slurm, W&B or a script labelled at the hub, and GPU processes of "
+             "people "
+             "without a label (docs/jobs.md). `muster run ID` shows one run. Exit status 1: no run found.",
     .examples = "muster runs --last 7d --person kim\n"
                 "muster runs --kind dask --csv > dask.csv",
     .opts = jobs_opts,

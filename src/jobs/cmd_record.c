@@ -38,23 +38,23 @@ struct record_conf {
 
 static const struct opt record_opts[] = {
     OPT(record_conf, every, 'i', OPT_DURATION, "1s", "TIME", "time between samples", .min = 100, .max = 60000),
-    OPT(record_conf, all, 'a', OPT_BOOL, NULL, NULL, "tell of every GPU, not only of those the command used"),
-    OPT(record_conf, csv, 0, OPT_PATH, NULL, "FILE", "write every sample to FILE as CSV, too"),
-    OPT(record_conf, name, 0, OPT_STR, NULL, "NAME", "name of the run in the hub (default: the program's)"),
+    OPT(record_conf, all, 'a', OPT_BOOL, NULL, NULL, "report every GPU, not only those that the command used"),
+    OPT(record_conf, csv, 0, OPT_PATH, NULL, "FILE", "CSV file for every sample"),
+    OPT(record_conf, name, 0, OPT_STR, NULL, "NAME", "name of the run at the hub", .default_text = "the program's"),
     CLIENT_OPTS(record_conf, client),
-    OPT(record_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no summary"),
+    OPT(record_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "print no summary"),
     {0},
 };
 const struct opt_cmd record_help = {
     .name = "muster record",
-    .summary = "run a command, then say what its GPUs did",
+    .summary = "run a command and report the activity of its GPUs",
     .args = "-- COMMAND [ARGUMENT]...",
-    .about = "Samples this machine's GPUs while COMMAND runs and prints peaks and means of those it used to standard "
-             "error at the end. The exit status is the command's; 127 when it cannot be started.\n\n"
-             "With a hub (--hub, MUSTER_HUB, or the one on this machine) the command is a run there: `muster runs` "
-             "lists it, its address is printed as soon as the hub has it, its verdict at the end. This needs a "
-             "member's token, which the local hub's own user has already. It works without a hub, too, and the "
-             "command never waits for one.",
+    .about =
+        "Samples this machine's GPUs while COMMAND runs. At the end it prints peaks and means of the GPUs that the "
+        "command used to standard error. The exit status is the command's, or 127 if it cannot be started.\n\n"
+        "With a hub (--hub, MUSTER_HUB, or the hub on this machine) the command becomes a run there: `muster runs` "
+        "lists it. Its address is printed when the hub has it, its verdict at the end. This needs a member's "
+        "token; the user who runs the local hub has one. The command never waits for a hub.",
     .examples = "muster record -- python train.py  # time for GPUs; a run of the hub on this machine\n"
                 "muster record --csv run.csv -- ./bench\n"
                 "muster record --hub http://hub:8765 --token-file ~/.muster-token -- ./bench  # a run of that hub",

@@ -22,21 +22,21 @@ struct run_conf {
 
 static const struct opt run_opts[] = {
     CLIENT_OPTS(run_conf, client),
-    OPT(run_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
-    OPT(run_conf, output, 'o', OPT_PATH, NULL, "FILE", "as a picture: run.png, run.svg, run.pdf or run.jpg"),
+    OPT(run_conf, json, 0, OPT_BOOL, NULL, NULL, "print JSON"),
+    OPT(run_conf, output, 'o', OPT_PATH, NULL, "FILE", "picture to write: run.png, run.svg, run.pdf or run.jpg"),
     {0},
 };
 static const struct opt compare_opts[] = {
     CLIENT_OPTS(run_conf, client),
-    OPT(run_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
+    OPT(run_conf, json, 0, OPT_BOOL, NULL, NULL, "print JSON"),
     {0},
 };
 const struct opt_cmd run_help = {
     .name = "muster run",
-    .summary = "what a run did: how active its GPUs were, what it needed and cost, what to do about it",
+    .summary = "show a run: activity of its GPUs, resources, cost and advice",
     .args = "ID",
-    .about = "The ID is one of `muster runs`. What a GPU does not measure is said, never 0 (docs/jobs.md). On a "
-             "terminal it draws charts of its GPUs, of its own time. Exit status 1: there is no such run.",
+    .about = "`muster runs` lists the IDs. A value that a GPU does not measure is marked as missing, not as 0 "
+             "(docs/jobs.md). On a terminal it draws charts of the GPUs during the run. Exit status 1: run not found.",
     .examples = "muster run 3f9a6c1be2d07a55\n"
                 "muster run 3f9a6c1be2d07a55 -o run.png",
     .opts = run_opts,
@@ -45,10 +45,10 @@ const struct opt_cmd run_help = {
 };
 const struct opt_cmd compare_help = {
     .name = "muster compare",
-    .summary = "two runs side by side, and how they differ",
+    .summary = "compare two runs",
     .args = "RUN RUN",
-    .about = "Each RUN is an ID of `muster runs`. Differences are of the second to the first. Exit status 1: one of "
-             "them is not there.",
+    .about = "Each RUN is an ID of `muster runs`. Differences are those of the second run to the first. Exit status 1: "
+             "a run is not found.",
     .examples = "muster compare 3f9a6c1be2d07a55 71bb03d2a96c4e10",
     .opts = compare_opts,
     .conf_size = sizeof(struct run_conf),

@@ -16,26 +16,25 @@ struct node_conf {
 
 static const struct opt node_opts[] = {
     CLIENT_OPTS(node_conf, client),
-    OPT(node_conf, json, 0, OPT_BOOL, NULL, NULL, "list: as JSON"),
-    OPT(node_conf, undo, 0, OPT_BOOL, NULL, NULL, "retire, maintenance: take it back"),
-    OPT(node_conf, yes, 'y', OPT_BOOL, NULL, NULL, "retire, join, delete: do not ask for confirmation on a terminal"),
+    OPT(node_conf, json, 0, OPT_BOOL, NULL, NULL, "list: print JSON"),
+    OPT(node_conf, undo, 0, OPT_BOOL, NULL, NULL, "retire, maintenance: undo it"),
+    OPT(node_conf, yes, 'y', OPT_BOOL, NULL, NULL, "retire, join, delete: skip the confirmation on a terminal"),
     {0},
 };
 const struct opt_cmd node_help = {
     .name = "muster node",
-    .summary = "list, rename, retire, join, delete nodes; set them aside for maintenance",
+    .summary = "list, rename, retire, join and delete nodes; set maintenance",
     .args = "list | rename NODE NAME | retire NODE | maintenance NODE | join NEW OLD | delete NODE...",
-    .about = "NODE is a name or an id. A retired node leaves the screens; its history stays, and --undo brings it "
-             "back. One that "
-             "never sent a sample can be deleted, and its token with it. `join` gives NEW the history, usage and "
-             "bookings of OLD, which "
-             "is silent and is no more then: a machine that was set up anew. A node in maintenance is "
-             "shown, "
-             "but not as free. On a terminal retire, join and delete ask for confirmation first (--yes: they do not). "
-             "Needs an admin token, which a local hub's own user has already.",
+    .about =
+        "NODE is a name or an ID. `retire` removes a node from the screens; its history stays, and --undo shows it "
+        "again. `delete` removes a node that never sent a sample, and its token. `join` merges a reinstalled "
+        "machine with its old entry: history, usage and bookings of OLD, which must be offline, move to NEW, and "
+        "OLD is deleted. A node in maintenance is shown, but not as free. On a terminal retire, join and delete "
+        "ask for confirmation (except with --yes). This needs an admin token; the user who runs the local hub has "
+        "one.",
     .examples = "muster node list  # every node the hub has ever seen\n"
-                "muster node rename ip-10-0-0-7 dgx7  # a name people know\n"
-                "muster node join dgx7~2 dgx7  # it was set up anew, and has the same GPUs\n"
+                "muster node rename ip-10-0-0-7 dgx7  # a name that people know\n"
+                "muster node join dgx7~2 dgx7  # the reinstalled machine\n"
                 "muster node retire dgx3 --undo  # back on the screens\n"
                 "muster node maintenance dgx7 --undo  # back to work",
     .opts = node_opts,

@@ -24,38 +24,38 @@ struct ls_conf {
 
 static const struct opt ls_opts[] = {
     CLIENT_OPTS(ls_conf, client),
-    OPT(ls_conf, free, 0, OPT_BOOL, NULL, NULL, "only free GPUs: short for the filter 'free'"),
-    OPT(ls_conf, mine, 0, OPT_BOOL, NULL, NULL, "only GPUs that my processes are on: short for the filter 'mine'"),
-    OPT(ls_conf, detail, 'l', OPT_BOOL, NULL, NULL, "a line per process too"),
-    OPT(ls_conf, wide, 0, OPT_BOOL, NULL, NULL, "every column, however wide the screen is"),
+    OPT(ls_conf, free, 0, OPT_BOOL, NULL, NULL, "only free GPUs, as the filter 'free'"),
+    OPT(ls_conf, mine, 0, OPT_BOOL, NULL, NULL, "only GPUs with your processes, as the filter 'mine'"),
+    OPT(ls_conf, detail, 'l', OPT_BOOL, NULL, NULL, "print a line per process, too"),
+    OPT(ls_conf, wide, 0, OPT_BOOL, NULL, NULL, "print every column, at any width of the screen"),
     OPT(ls_conf, columns, 'o', OPT_STR, NULL, "NAMES",
-        "only these columns, in this order, with commas between: names as in JSON and CSV"),
-    OPT(ls_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON: an array with an object per GPU"),
-    OPT(ls_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
-    OPT(ls_conf, watch, 'w', OPT_BOOL, NULL, NULL, "show it again and again, until interrupted"),
-    OPT(ls_conf, every, 0, OPT_DURATION, "2s", "TIME", "watch: time between", .min = 200, .max = 3600000),
+        "columns to print, in this order, comma-separated; names as in JSON and CSV"),
+    OPT(ls_conf, json, 0, OPT_BOOL, NULL, NULL, "print JSON: an array with an object per GPU"),
+    OPT(ls_conf, csv, 0, OPT_BOOL, NULL, NULL, "print CSV"),
+    OPT(ls_conf, watch, 'w', OPT_BOOL, NULL, NULL, "repeat until interrupted"),
+    OPT(ls_conf, every, 0, OPT_DURATION, "2s", "TIME", "with --watch: time between updates", .min = 200,
+        .max = 3600000),
     OPT(ls_conf, width, 0, OPT_INT, NULL, "COLUMNS", "width of the output",
         .default_text = "the terminal's, 160 in a pipe", .min = 20, .max = 1000),
-    OPT(ls_conf, ascii, 0, OPT_BOOL, NULL, NULL, "marks from plain ASCII"),
+    OPT(ls_conf, ascii, 0, OPT_BOOL, NULL, NULL, "use ASCII characters only"),
     {0},
 };
 const struct opt_cmd ls_help = {
     .name = "muster ls",
-    .summary = "which GPUs there are and who is on them",
+    .summary = "list GPUs and their users",
     .args = "[FILTER…]",
-    .about =
-        "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub. Where there is no "
-        "GPU driver it shows the hub that runs on this machine, if there is one.\n\n"
-        "A filter says which GPUs: kim, dgx1, h200 or train.py (a person, a node, a model or a program), states "
-        "(free, held, busy, unknown, starting, offline, hung, lost), mine, user:kim, model:h200, "
-        "host:dgx*, program:python, mem>40G, memfree>=50%, idle>2h, since>30m, and any metric by name (util>50%, "
-        "temp>80, power>300W), joined by and, or, not and parentheses; side by side means and. docs/filter.md has "
-        "all of it. When nothing matches the exit status is 1.",
+    .about = "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub. Without a "
+             "GPU driver it shows the hub that runs on this machine, if any.\n\n"
+             "A filter selects GPUs: kim, dgx1, h200 or train.py (a person, a node, a model or a program), states "
+             "(free, held, busy, unknown, starting, offline, hung, lost), mine, user:kim, model:h200, "
+             "host:dgx*, program:python, mem>40G, memfree>=50%, idle>2h, since>30m, and any metric by name (util>50%, "
+             "temp>80, power>300W), joined by and, or, not and parentheses; a space means and. docs/filter.md "
+             "describes filters. Exit status 1: no GPU matches.",
     .examples = "muster ls  # this machine\n"
                 "muster ls --hub http://hub:8765 --free  # which can I use now?\n"
-                "muster ls kim  # what kim is on\n"
-                "muster ls free h200 'memfree>=40G'  # a free H200 with room\n"
-                "muster ls held 'idle>2h' not user:root  # held by somebody, and idle\n"
+                "muster ls kim  # the GPUs that kim uses\n"
+                "muster ls free h200 'memfree>=40G'  # a free H200 with 40 GiB\n"
+                "muster ls held 'idle>2h' not user:root  # allocated, and idle\n"
                 "muster ls -o node,gpu,user,mem_used  # only what I need\n"
                 "muster ls '(hung or lost) host:dgx*'  # needs repair\n"
                 "muster ls --json | jq '.[] | select(.state == \"held\")'",

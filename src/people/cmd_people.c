@@ -16,18 +16,18 @@ struct people_conf {
 
 static const struct opt people_opts[] = {
     CLIENT_OPTS(people_conf, client),
-    OPT(people_conf, filter, 'f', OPT_STR, NULL, "FILTER", "only on GPUs that fit, as 'host:dgx*'"),
-    OPT(people_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
-    OPT(people_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
+    OPT(people_conf, filter, 'f', OPT_STR, NULL, "FILTER", "only GPUs that match, e.g. 'host:dgx*'"),
+    OPT(people_conf, json, 0, OPT_BOOL, NULL, NULL, "print JSON"),
+    OPT(people_conf, csv, 0, OPT_BOOL, NULL, NULL, "print CSV"),
     {0},
 };
 const struct opt_cmd people_help = {
     .name = "muster people",
-    .summary = "who to ask for a GPU: held now, and lately",
+    .summary = "list people by the GPUs they hold now and held recently",
     .args = "",
     .about =
-        "A line per person: GPUs they are on, how many of these do no work, booked, used (a shared GPU by memory), and "
-        "moving averages over 2 hours, a day and a week. Exit status 1: there is nobody.",
+        "Prints a line per person: GPUs in use, idle ones of these, booked ones, used ones (a shared GPU counts by "
+        "memory), and moving averages over 2 hours, a day and a week. Exit status 1: no person found.",
     .examples = "muster people\n"
                 "muster people --filter model:h200",
     .opts = people_opts,
@@ -37,17 +37,18 @@ const struct opt_cmd people_help = {
 static const struct opt idle_opts[] = {
     CLIENT_OPTS(people_conf, client),
     OPT(people_conf, longer, 'l', OPT_STR, "30m", "TIME", "idle for at least this long"),
-    OPT(people_conf, filter, 'f', OPT_STR, NULL, "FILTER", "only GPUs that fit, as 'model:h200 not user:kim'"),
-    OPT(people_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
-    OPT(people_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
+    OPT(people_conf, filter, 'f', OPT_STR, NULL, "FILTER", "only GPUs that match, e.g. 'model:h200 not user:kim'"),
+    OPT(people_conf, json, 0, OPT_BOOL, NULL, NULL, "print JSON"),
+    OPT(people_conf, csv, 0, OPT_BOOL, NULL, NULL, "print CSV"),
     {0},
 };
 const struct opt_cmd idle_help = {
     .name = "muster idle",
-    .summary = "list held and idle GPUs, by whom, for how long",
+    .summary = "list held and idle GPUs with their users",
     .args = "",
-    .about = "The longest first. What it cost is shown where the hub knows prices (usage.price). Exit status 1: there "
-             "is none.",
+    .about =
+        "Lists the GPUs that have been idle longest first, with the cost if the hub has prices (usage.price). Exit "
+        "status 1: no such GPU.",
     .examples = "muster idle --longer 2h\n"
                 "muster idle --filter model:h200 --csv > idle.csv",
     .opts = idle_opts,

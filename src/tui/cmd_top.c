@@ -34,22 +34,21 @@ static struct top_conf conf; /* for settings, which the screen reads and writes 
 
 static const struct opt top_opts[] = {
     CLIENT_OPTS(top_conf, client),
-    OPTN(top_conf, "view", look, 'v', OPT_CHOICE, "overview", "NAME", "begin with this one", .choices = look_words),
-    OPT(top_conf, compact, 'c', OPT_BOOL, NULL, NULL, "nodes and GPUs many to a line; the key c"),
-    OPT(top_conf, tree, 0, OPT_BOOL, NULL, NULL, "processes below those that started them; the key t"),
-    OPT(top_conf, sort, 's', OPT_LIST, NULL, "VIEW:COLUMN", "order of a view, as processes:sm; a minus turns it round"),
-    OPT(top_conf, span, 0, OPT_CHOICE, "hour", "SPAN", "history: of the last hour, 6h, day or week",
-        .choices = history_words),
+    OPTN(top_conf, "view", look, 'v', OPT_CHOICE, "overview", "NAME", "view to start with", .choices = look_words),
+    OPT(top_conf, compact, 'c', OPT_BOOL, NULL, NULL, "show several nodes or GPUs per line; key c"),
+    OPT(top_conf, tree, 0, OPT_BOOL, NULL, NULL, "show processes as a tree; key t"),
+    OPT(top_conf, sort, 's', OPT_LIST, NULL, "VIEW:COLUMN", "order of a view, e.g. processes:sm; a minus reverses it"),
+    OPT(top_conf, span, 0, OPT_CHOICE, "hour", "SPAN", "period of the history view", .choices = history_words),
     OPT(top_conf, every, 0, OPT_DURATION, "1s", "TIME", "time between frames; + and - change it", .min = 250,
         .max = 16000),
-    OPT(top_conf, theme, 0, OPT_CHOICE, "auto", "NAME", "the terminal's ground, where COLORFGBG does not say it",
+    OPT(top_conf, theme, 0, OPT_CHOICE, "auto", "NAME", "background of the terminal, if COLORFGBG does not name it",
         .choices = theme_words),
-    OPT(top_conf, ascii, 0, OPT_BOOL, NULL, NULL, "marks, meters and plots from plain ASCII"),
+    OPT(top_conf, ascii, 0, OPT_BOOL, NULL, NULL, "use ASCII characters only"),
     {0},
 };
 const struct opt_cmd top_help = {
     .name = "muster top",
-    .summary = "a live screen of this machine, or of a hub's whole cluster",
+    .summary = "show a live screen of this machine, or of a hub's cluster",
     .args = "[FILTER…]",
     .about =
         "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub. With one, "

@@ -11,8 +11,8 @@ class Words(lib.Case):
     def test_commands_stand_in_groups(self):
         text = self.run_ok(lib.MUSTER, "--help")
         groups = dict(re.findall(r"^([A-Z][^\n]*):\n((?:  .*\n)+)", text, re.M))
-        self.assertIn("  ls ", groups["What there is now"])
-        self.assertIn("  up ", groups["Start it"])
+        self.assertIn("  ls ", groups["Current state"])
+        self.assertIn("  up ", groups["Start"])
         self.assertGreaterEqual(len(groups), 5)
         self.assertEqual(len(re.findall(r"^  [a-z]+ ", text, re.M)), sum(g.count("\n") for g in groups.values()), "none stands outside")
 
