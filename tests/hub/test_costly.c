@@ -176,7 +176,7 @@ static void count_answer(void *arg, struct reply *rp)
     reply_fini(rp);
 }
 
-/* A route, from an address of its own. True: it is one for the costly workers. */
+/* Requests a route from a new address. True: the costly workers do it. */
 static bool is_costly(const char *target)
 {
     static unsigned no;
