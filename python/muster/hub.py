@@ -20,12 +20,15 @@ DEVICES_MAX = 256
 
 
 def find_token(token=None):
-    """Given, of the environment, or in the file that the environment names; None: there is none."""
+    """Given, of the environment, or in the file that the environment names; None: there is none. A file that other users can read is refused, as `muster` refuses it."""
     token = token or os.environ.get("MUSTER_TOKEN")
     path = os.environ.get("MUSTER_TOKEN_FILE")
     if not token and path:
         try:
             with open(os.path.expanduser(path), encoding="utf-8") as f:
+                st = os.fstat(f.fileno())
+                if st.st_mode & (0o037 if st.st_uid == 0 else 0o077):
+                    raise PermissionError(f"cannot read a secret from '{path}': other users have access to it (mode {st.st_mode & 0o7777:04o}); chmod 600 it")
                 token = f.read().strip()
         except OSError as e:
             log.warning("muster: %s", e)

@@ -298,7 +298,7 @@ static int move_store(const struct store_cmd_conf *conf, const char *from, const
 static int take_password(const char *path, struct err *err)
 {
     AUTO_BUF password = {0};
-    int r = path ? place_password(path, &password, err) : 0;
+    int r = path ? file_read_secret(path, &password, err) : 0;
 
     if (path && r == 0)
         setenv("PGPASSWORD", password.p, 1);

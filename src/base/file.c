@@ -294,6 +294,10 @@ int file_read_secret(const char *path, struct buf *ret, struct err *err)
         return err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode))
         return err_set(err, -EINVAL, "cannot read a secret from '%s': not a regular file", path);
+    if (st.st_mode & (S_IRWXO | (st.st_uid == 0 ? S_IWGRP | S_IXGRP : S_IRWXG)))
+        return err_set(err, -EPERM,
+                       "cannot read a secret from '%s': other users have access to it (mode %04o); chmod 600 it", path,
+                       st.st_mode & 07777);
     int r = file_slurp(fd, path, FILE_SECRET_MAX, &text, err);
     if (r < 0)
         return r;
@@ -307,22 +311,15 @@ int file_read_secret(const char *path, struct buf *ret, struct err *err)
     buf_addstr(&secret, line);
     *ret = secret;
     secret = (struct buf){0}; /* now the caller's */
-    if (err)
-        *err = (struct err){0};
-    if (st.st_mode & S_IROTH)
-        err_set(err, 0, "'%s' holds a secret and can be read by everybody; chmod 600 it", path);
     return 0;
 }
 
 int file_or_env_secret(const char *file, const char *env, struct buf *ret, struct err *err)
 {
-    struct err said = {0};
     AUTO_BUF b = BUF_INIT(FILE_SECRET_MAX);
 
-    if (file) {
-        int r = file_read_secret(file, ret, &said);
-        return r < 0 ? err_set(err, r, "%s", said.msg) : 0;
-    }
+    if (file)
+        return file_read_secret(file, ret, err);
     const char *v = getenv(env);
     if (!v || !str_trim(str_of(v)).len)
         return err_set(err, -ENOENT, "the variable %s is not set", env);

@@ -50,12 +50,11 @@ void file_leave_to_folder(int fd, const char *path);
 int64_t file_size(const char *path);    /* -errno if it cannot be known */
 bool file_in_path(const char *program); /* is it in a folder of $PATH, for us to run? */
 /*
- * A secret: a regular file of at most 4 KiB, its first line, trimmed, not empty. A file that everybody may read is not
- * refused: 0 is returned, and err->msg has a sentence to log (it is empty otherwise).
+ * A secret: a regular file of at most 4 KiB, its first line, trimmed, not empty. -EPERM: other users have access to the
+ * file. The rule is libpq's for keys: mode 0600 or less, and 0640 or less if root owns the file.
  */
 int file_read_secret(const char *path, struct buf *ret, struct err *err);
-/* The same from a file or, where that is NULL, from a variable of the environment; nothing is said of who may read it.
- */
+/* The same from a file or, if that is NULL, from a variable of the environment. */
 int file_or_env_secret(const char *file, const char *env, struct buf *ret, struct err *err);
 /* The folder for lasting state: $MUSTER_DATA, else /var/lib/muster for root, else $XDG_STATE_HOME/muster or
  * ~/.local/state/muster. With leaf (may be NULL) below it. 0, -ENOENT without a home, -ENAMETOOLONG. */

@@ -34,7 +34,7 @@ struct idle_link {
 struct click {
     struct archive a; /* first */
     struct click_place place;
-    char *password;
+    struct buf password;
     int64_t keep_ms;
     atomic_bool stopped, away;
 
@@ -71,7 +71,7 @@ static int run(struct click *c, const char *sql, struct str body, const char *se
         {.sql = sql, .body = body, .settings = settings, .timeout_ms = timeout_ms, .stop = is_stopped, .arg = c};
 
     if (!c->link) {
-        int r = click_link_new(&c->link, &c->place, c->password, err);
+        int r = click_link_new(&c->link, &c->place, c->password.p, err);
         if (r < 0)
             return r;
     }
@@ -228,7 +228,7 @@ static int take_link(struct click *c, struct idle_link **ret, struct err *err)
     pthread_mutex_unlock(&c->lock);
     if (!i) {
         i = NEW(struct idle_link);
-        int r = click_link_new(&i->l, &c->place, c->password, err);
+        int r = click_link_new(&i->l, &c->place, c->password.p, err);
         if (r < 0) {
             free(i);
             return r;
@@ -319,20 +319,6 @@ static int click_bins(struct archive *a, const struct archive_ask *v, size_t n, 
 
 /* ---- open and close ---- */
 
-static int read_password(const char *path, char **ret, struct err *err)
-{
-    AUTO_BUF b = {0};
-    int r = file_read(path, 4096, &b, err);
-
-    if (r < 0)
-        return r;
-    struct str s = str_trim(buf_str(&b));
-    if (!str_utf8_ok(s))
-        return err_set(err, -EINVAL, "'%s' holds no password: it is not one line of text", path);
-    *ret = mem_strn(s.p, s.len);
-    return 0;
-}
-
 int clickhouse_check(const struct click_conf *conf, struct err *err)
 {
     struct click_place p;
@@ -379,7 +365,7 @@ int clickhouse_open(struct archive **ret, const struct click_conf *conf, struct 
 
     pthread_mutex_init(&c->lock, NULL);
     if (r == 0 && conf->password_file)
-        r = read_password(conf->password_file, &c->password, err);
+        r = file_read_secret(conf->password_file, &c->password, err);
     if (r < 0) {
         clickhouse_close(&c->a);
         return r;
@@ -402,6 +388,6 @@ void clickhouse_close(struct archive *a)
     }
     click_rows_fini(&c->rows);
     pthread_mutex_destroy(&c->lock);
-    free(c->password);
+    buf_fini(&c->password);
     free(c);
 }

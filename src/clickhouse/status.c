@@ -92,18 +92,16 @@ static void ask_host(struct click_link *l, const struct click_place *p, size_t i
 
 int clickhouse_status(const struct click_conf *conf, struct click_host ret[CLICK_HOSTS], struct err *err)
 {
-    AUTO_BUF text = {0};
+    AUTO_BUF password = {0};
     struct click_place p;
     struct click_link *l;
     int r = click_place_read(str_of(conf->url), &p, err);
 
     if (r == 0 && conf->password_file)
-        r = file_read(conf->password_file, 4096, &text, err);
+        r = file_read_secret(conf->password_file, &password, err);
     if (r < 0)
         return r;
-    struct str word = str_trim(buf_str(&text));
-    AUTO_FREE char *password = mem_strn(word.len ? word.p : "", word.len);
-    r = click_link_new(&l, &p, conf->password_file ? password : NULL, err);
+    r = click_link_new(&l, &p, password.p, err);
     if (r < 0)
         return r;
     for (size_t i = 0; i < p.n_hosts; i++) {

@@ -44,24 +44,11 @@ int place_check(const char *url, struct err *err)
     return 0;
 }
 
-int place_password(const char *file, struct buf *ret, struct err *err)
-{
-    AUTO_BUF text = {0};
-    struct err said = {0};
-    int r = file_read_secret(file, &text, &said);
-
-    if (r < 0 || said.msg[0])
-        return err_set(err, r < 0 ? r : -EPERM, "%s", said.msg);
-    *ret = text;
-    text = (struct buf){0};
-    return 0;
-}
-
 /* As a URL has it. */
 static int read_password(const char *path, struct buf *out, struct err *err)
 {
     AUTO_BUF text = {0};
-    int r = place_password(path, &text, err);
+    int r = file_read_secret(path, &text, err);
 
     if (r < 0)
         return err_prefix(err, r, "store_password_file");

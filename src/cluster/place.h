@@ -11,8 +11,6 @@
 int place_check(const char *url, struct err *err);
 /* With the password of this file (NULL: none), and what a hub needs to be told. For free(); NULL: err. */
 char *place_of(const char *url, const char *password_file, struct err *err);
-/* The password in this file. -EPERM: everybody can read the file; libpq refuses such a ~/.pgpass, too. */
-int place_password(const char *file, struct buf *ret, struct err *err);
 /* A connection to this place can cross a network without TLS: the first such host goes to ret. */
 bool place_is_open(const char *place, char ret[128]);
 /* The same for hub N: what it writes is known by that. */

@@ -151,10 +151,7 @@ static int read_token(const struct relay_conf *c, struct buf *ret, struct err *e
         return err_set(err, -EINVAL,
                        "no token is given: `muster token new --role relay` on the hub makes one; then "
                        "--token-file FILE");
-    int r = file_read_secret(c->token_file, ret, err);
-    if (r == 0 && err->msg[0])
-        log_warn("relay", "%s", err->msg);
-    return r;
+    return file_read_secret(c->token_file, ret, err);
 }
 
 static int dispatch(struct run *run)

@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #include "base/file.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "book/book.h"
 #include "compat/mirror.h"
@@ -34,14 +33,11 @@ static int prepare_token(void *self, const struct hub_conf *conf, void **next, s
 {
     const struct compat_settings *c = feature_settings(conf, &compat_feature);
     AUTO_BUF b = {0};
-    struct err warn = {0};
     if (c->vesta_token && c->vesta_token_file)
         return err_set(err, -EINVAL, "vesta_token and vesta_token_file say the same thing twice: leave one out");
-    int r = self && c->vesta_token_file ? file_read_secret(c->vesta_token_file, &b, &warn) : 0;
+    int r = self && c->vesta_token_file ? file_read_secret(c->vesta_token_file, &b, err) : 0;
     if (r < 0)
-        return err_set(err, r, "%s", warn.msg);
-    if (warn.msg[0])
-        log_warn("hub", "%s", warn.msg);
+        return r;
     *next = mem_str(c->vesta_token_file ? b.p : c->vesta_token);
     return 0;
 }

@@ -166,17 +166,6 @@ static struct entry *old_entry(struct finder *f, const char *spec)
     return old ? *old : NULL;
 }
 
-static int read_token(const char *path, struct buf *ret, struct err *err)
-{
-    struct err said = {0};
-    int r = file_read_secret(path, ret, &said);
-    if (r < 0)
-        return err_set(err, r, "%s", said.msg);
-    if (said.msg[0])
-        log_warn("relay", "%s", said.msg);
-    return 0;
-}
-
 static int open_one(struct finder *f, const struct relay_settings *s, const char *spec, const char *token,
                     struct entry **ret, struct err *err)
 {
@@ -189,7 +178,7 @@ static int open_one(struct finder *f, const struct relay_settings *s, const char
                                .user = words.user ? words.user : s->user,
                                .token = token,
                                .ca_file = words.ca_file ? words.ca_file : s->source_ca_file};
-    if (words.token_file && (r = read_token(words.token_file, &own, err)) == 0)
+    if (words.token_file && (r = file_read_secret(words.token_file, &own, err)) == 0)
         conf.token = own.p;
     struct entry *e = NEW(struct entry, .finder = f, .spec = mem_str(spec), .name = shown(spec));
     const struct source_ops *ops = source_kind(words.what, &conf.what);
@@ -211,7 +200,7 @@ int finder_set(struct finder *f, const struct relay_settings *s, struct err *err
     if (r == 0 && s->sources.n && !f->http)
         r = http_new(&f->http, f->loop, err);
     if (r == 0 && s->source_token_file)
-        r = read_token(s->source_token_file, &token, err);
+        r = file_read_secret(s->source_token_file, &token, err);
     if (r < 0)
         return r;
     char *way = mem_fmt("%s\n%s\n%s\n%s", token.p ? token.p : "", s->source_only ? s->source_only : "",

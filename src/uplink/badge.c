@@ -38,8 +38,6 @@ static int token_read(const char *path, char **ret, struct err *err)
 
     if (r < 0)
         return r;
-    if (err->msg[0])
-        log_warn("agent", "%s", err->msg);
     char *s = buf_take(&b);
     if (!token_ok(s)) {
         wipe(s);
@@ -61,8 +59,11 @@ int badge_open(struct badge **ret, const struct badge_conf *conf, const char *di
         r = err_set(err, -EINVAL, "the token has blanks or odd characters in it, or is too long");
     else
         t->given = mem_str(conf->token);
-    if (r == -ENOENT && t->path && access(t->path, R_OK) == 0)
-        r = 0; /* a token file for the first contact may be gone once we are enrolled */
+    if ((r == -ENOENT || r == -EPERM) && t->path && access(t->path, R_OK) == 0) {
+        if (r == -EPERM)
+            log_warn("agent", "%s; the node's own token is used", err->msg);
+        r = 0; /* the file is for the first contact: an enrolled node can do without it */
+    }
     if (r < 0) {
         badge_free(t);
         return r;

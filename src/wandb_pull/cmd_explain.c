@@ -259,5 +259,5 @@ int cmd_wandb_explain(struct cmd_call *c)
         conf->talk.tries = TRIES;
     if (conf->offline)
         return offline(conf, &c->err);
-    return talk_run(&wandb_explain_help, c, false, explain);
+    return talk_run(c, false, explain);
 }

@@ -238,5 +238,5 @@ int cmd_wandb_pull(struct cmd_call *c)
 {
     if (c->argc)
         return err_set(&c->err, -EINVAL, "unexpected '%s'", c->argv[0]);
-    return talk_run(&wandb_pull_help, c, true, pull);
+    return talk_run(c, true, pull);
 }

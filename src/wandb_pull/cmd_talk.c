@@ -50,26 +50,21 @@ const char *talk_base_url(const char *flag, const struct wandb_config *c)
     return flag ? flag : env && env[0] ? env : c->base_url;
 }
 
-static int find_key(const struct opt_cmd *help, const struct talk_conf *conf, struct talk *t, struct err *err)
+static int find_key(const struct talk_conf *conf, struct talk *t, struct err *err)
 {
     struct key_ask ask = {.flag = conf->api, .file = conf->key_file, .base_url = t->base_url};
-    struct err warn = {0};
 
-    if (key_find(&ask, &t->key, &warn, err) < 0)
-        return -ENOKEY; /* whatever is wrong with it, it is not in the config */
-    if (warn.msg[0])
-        cli_fail(help, 0, "%s", warn.msg);
-    return 0;
+    /* Whatever is wrong with it, it is not in the config. */
+    return key_find(&ask, &t->key, err) < 0 ? -ENOKEY : 0;
 }
 
-static int talk_open(const struct opt_cmd *help, const struct talk_conf *conf, bool make, struct talk *ret,
-                     struct err *err)
+static int talk_open(const struct talk_conf *conf, bool make, struct talk *ret, struct err *err)
 {
     int r = wandb_config_load(conf->config, &ret->config, err);
     if (r < 0)
         return r;
     ret->base_url = talk_base_url(conf->base_url, ret->config);
-    r = talk_place(&conf->runs, make, ret, err) ?: find_key(help, conf, ret, err);
+    r = talk_place(&conf->runs, make, ret, err) ?: find_key(conf, ret, err);
     if (r < 0)
         return r;
     ret->base = event_base_new();
@@ -95,10 +90,10 @@ void talk_close(struct talk *t)
     *t = (struct talk){0};
 }
 
-int talk_run(const struct opt_cmd *help, struct cmd_call *c, bool make, int (*run)(struct cmd_call *c, struct talk *t))
+int talk_run(struct cmd_call *c, bool make, int (*run)(struct cmd_call *c, struct talk *t))
 {
     AUTO_TALK t = {0};
-    return talk_open(help, c->conf, make, &t, &c->err) ?: run(c, &t);
+    return talk_open(c->conf, make, &t, &c->err) ?: run(c, &t);
 }
 
 static int one_day(const char *flag, const char *text, int32_t *ret, struct err *err)

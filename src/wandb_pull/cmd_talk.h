@@ -61,9 +61,9 @@ struct talk {
 };
 
 /* A verb whose struct of options begins with a talk_conf. What run gave; or -EINVAL for what the user can mend in flags
- * or config. make: DIR is made where it is not. help: who warns where the key can be read by everybody. */
+ * or config. make: DIR is made where it is not. */
 struct cmd_call;
-int talk_run(const struct opt_cmd *help, struct cmd_call *c, bool make, int (*run)(struct cmd_call *c, struct talk *t));
+int talk_run(struct cmd_call *c, bool make, int (*run)(struct cmd_call *c, struct talk *t));
 void talk_close(struct talk *t);
 #define AUTO_TALK __attribute__((cleanup(talk_close))) struct talk
 

@@ -117,15 +117,12 @@ static struct str host_of(const char *url)
     return str_n(p, strcspn(p, ":/?#"));
 }
 
-static int from_file(const char *path, struct buf *ret, struct err *warn, struct err *err)
+static int from_file(const char *path, struct buf *ret, struct err *err)
 {
     struct buf b = {0};
-    struct err said = {0};
-    int r = file_read_secret(path, &b, &said);
+    int r = file_read_secret(path, &b, err);
     if (r < 0)
-        return err_set(err, r, "%s", said.msg);
-    if (warn)
-        *warn = said;
+        return r;
     AUTO_FREE char *where = mem_fmt("the file '%.100s'", path);
     r = accept_key(buf_str(&b), where, ret, err);
     key_wipe(&b);
@@ -163,19 +160,17 @@ static int from_netrc(const struct key_ask *ask, char path[512], struct buf *ret
     return r;
 }
 
-int key_find(const struct key_ask *ask, struct buf *ret, struct err *warn, struct err *err)
+int key_find(const struct key_ask *ask, struct buf *ret, struct err *err)
 {
     const char *env = ask->env ? ask->env : getenv("WANDB_API_KEY");
     char path[512];
 
-    if (warn)
-        *warn = (struct err){0};
     if (ask->flag && *ask->flag)
         return accept_key(str_of(ask->flag), "--api", ret, err);
     if (env && *env)
         return accept_key(str_of(env), "WANDB_API_KEY", ret, err);
     if (ask->file && *ask->file)
-        return from_file(ask->file, ret, warn, err);
+        return from_file(ask->file, ret, err);
     struct str host = host_of(ask->base_url);
     int r = from_netrc(ask, path, ret, err);
     if (r == -ENOENT)

@@ -20,10 +20,9 @@ struct key_ask {
 };
 /*
  * ret: the key, to be wiped by key_wipe. -ENOENT with a sentence that lists where one was looked for; -EINVAL: what was
- * found is not a key (blanks or control characters in it); or a file that cannot be read. warn (may be NULL): a
- * sentence, or empty: everybody may read the file.
+ * found is not a key (blanks or control characters in it); or a file that cannot be read, or that others can read.
  */
-int key_find(const struct key_ask *ask, struct buf *ret, struct err *warn, struct err *err);
+int key_find(const struct key_ask *ask, struct buf *ret, struct err *err);
 void key_wipe(struct buf *key); /* overwrites it, and frees */
 
 /* The password of a machine in the text of a netrc, else that of `default`. 0, -ENOENT, or -EBADMSG: not a netrc. */

@@ -81,5 +81,5 @@ static int check(struct cmd_call *c, struct talk *t)
 
 int cmd_wandb_check(struct cmd_call *c)
 {
-    return talk_run(&wandb_check_help, c, true, check);
+    return talk_run(c, true, check);
 }

@@ -195,5 +195,5 @@ static int download(struct cmd_call *call, struct talk *t)
 
 int cmd_wandb_download(struct cmd_call *c)
 {
-    return talk_run(&wandb_download_help, c, false, download);
+    return talk_run(c, false, download);
 }

@@ -99,5 +99,5 @@ static int push(struct cmd_call *c, struct talk *t)
 
 int cmd_wandb_push(struct cmd_call *c)
 {
-    return talk_run(&wandb_push_help, c, true, push);
+    return talk_run(c, true, push);
 }

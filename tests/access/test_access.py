@@ -50,6 +50,12 @@ class Reading(lib.Case):
         self.assertIn("muster token new --role member --person YOUR-LOGIN", err)
         self.run_ok(*args, "--token-file", os.path.join(self.path("data"), "admin.token"))
         self.run_ok(*args, env={"MUSTER_TOKEN": member})
+        token = self.secret("token", member)
+        self.run_ok(*args, "--token-file", token)
+        for mode in (0o644, 0o604, 0o602):
+            os.chmod(token, mode)
+            status, _, err = self.run_any(*args, "--token-file", token)
+            self.assertEqual((status != 0, err.splitlines()), (True, [f"muster node: cannot read a secret from '{token}': other users have access to it (mode {mode:04o}); chmod 600 it"]))
         status, out, _ = self.run_any(lib.MUSTER, "doctor", "--hub", h.url)
         self.assertEqual(status, 1, out)
         self.assertIn("FAIL  token", out)

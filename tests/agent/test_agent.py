@@ -99,6 +99,25 @@ class Sending(AgentCase):
         self.wait_stored(n + 2)
         self.assertNotIn(own, a.text)
 
+    def test_a_token_file_that_others_can_read_is_refused_but_by_a_node_with_its_own(self):
+        given, own = self.secret("given", TOKEN), "mst_own-token-of-this-node"
+        start = lambda: self.agent("--token-file", given, env={"MUSTER_TOKEN": None})
+        os.chmod(given, 0o644)
+        a = start()
+        a.wait_line(r"other users have access to it \(mode 0644\); chmod 600 it")
+        self.assertNotEqual(a.p.wait(lib.LIMIT_S), 0)
+        os.chmod(given, 0o600)
+        self.hub.words = {"token": own}
+        a = start()
+        wait_until("the own token in use", lambda: self.hub.last() and self.hub.last().headers["Authorization"] == "Bearer " + own)
+        a.stop()
+        os.chmod(given, 0o644)
+        n = self.hub.count()
+        a = start()
+        a.wait_line(r"chmod 600 it; the node's own token is used")
+        wait_until("the next run", lambda: self.hub.count() > n)
+        self.assertEqual(self.hub.last().headers["Authorization"], "Bearer " + own)
+
     def test_two_hubs_get_everything_and_one_away_holds_nobody_up(self):
         with FakeHub() as other:
             a = self.agent("--hub", self.hub.url, "--hub", other.url)

@@ -26,8 +26,7 @@ class Blackout(lib.Case):
         self.url = f"http://127.0.0.1:{port}"
         self.hub = self.start(lib.MUSTER, "hub", "--config", self.path("muster.yaml"), "--listen", f"127.0.0.1:{port}", "--data", self.path("data"))
         self.hub.wait_line(r"http://127")
-        with open(self.path("token"), "w", encoding="utf-8") as f:
-            f.write(self.token("enroll"))
+        self.secret("token", self.token("enroll"))
         self.over, self.statuses = threading.Event(), []
         thread = threading.Thread(target=self.go_on_asking, daemon=True)
         thread.start()

@@ -233,11 +233,26 @@ static void a_secret_is_the_first_line(void **unused)
     struct err err = {0};
     AUTO_BUF got = {0}, big = BUF_INIT(5000);
     assert_int_equal(file_write(in("secret"), 0600, "open\n", 5, &err), 0);
-    assert_int_equal(chmod(in("secret"), 0644), 0);
-    assert_int_equal(file_read_secret(in("secret"), &got, &err), 0); /* warned about, not refused */
-    assert_non_null(strstr(err.msg, "can be read by everybody"));
-    assert_int_equal(err.code, 0);
-    assert_string_equal(got.p, "open");
+    static const struct {
+        mode_t mode;
+        bool root, other; /* accepted if root owns the file; if another user does */
+    } modes[] = {{0600, true, true},   {0400, true, true},   {0640, true, false},  {0440, true, false},
+                 {0660, false, false}, {0604, false, false}, {0602, false, false}, {0644, false, false}};
+    for (size_t i = 0; i < 2 * ARRAY_LEN(modes); i++) {
+        bool root = i >= ARRAY_LEN(modes);
+        mode_t mode = modes[i % ARRAY_LEN(modes)].mode;
+        if (chown(in("secret"), root ? 0 : geteuid() ? geteuid() : 65534, (gid_t)-1) < 0)
+            continue; /* only root gives files away */
+        bool good = root ? modes[i % ARRAY_LEN(modes)].root : modes[i % ARRAY_LEN(modes)].other;
+        print_message("%o\n", mode);
+        err = (struct err){0};
+        assert_int_equal(chmod(in("secret"), mode), 0);
+        assert_int_equal(file_read_secret(in("secret"), &got, &err), good ? 0 : -EPERM);
+        assert_int_equal(strstr(err.msg, "other users have access to it (mode 0") != NULL, !good);
+        assert_string_equal(got.p ? got.p : "", good ? "open" : "");
+        buf_fini(&got);
+    }
+    assert_int_equal(chmod(in("secret"), 0600), 0);
     assert_int_equal(symlink(in("secret"), in("link")), 0);
     buf_fini(&got);
     assert_int_equal(file_read_secret(in("link"), &got, &err), 0);

@@ -430,7 +430,7 @@ class Screens(Cluster):
         os.chmod(self.pg.password, 0o644)
         for argv in (["hub", "--data", self.path("data2"), "--store", self.pg.url, "--store-password-file", self.pg.password], ["store", "status", self.pg.url, "--password-file", self.pg.password]):
             status, _, err = self.run_any(lib.MUSTER, *argv)
-            self.assertEqual((status != 0, "can be read by everybody" in err, len(err.splitlines())), (True, True, 1), err)
+            self.assertEqual((status != 0, "other users have access to it (mode 0644); chmod 600 it" in err, len(err.splitlines())), (True, True, 1), err)
 
 
 class Try(lib.Case):

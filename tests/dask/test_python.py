@@ -20,7 +20,7 @@ os.environ["MUSTER_LIB"] = os.path.join(lib.TOP, "build", "libmuster.so.0")  # t
 
 import dask_metrics  # noqa: E402
 import muster  # noqa: E402
-from muster import tables, visualize  # noqa: E402
+from muster import hub, tables, visualize  # noqa: E402
 from muster.dask.counting import Counter  # noqa: E402
 from muster.dask.monitor import CustomMetric, Monitor, custom_metric  # noqa: E402
 from muster.dask.scheduler import SchedulerMonitor, natural  # noqa: E402
@@ -655,6 +655,19 @@ class Hub(lib.Case):
         lib.wait_until("begin and end of one, and the other's refusal", lambda: (spans.posted, spans.lost) == (2, 1))
         jobs = lib.ask_json(hub.url + "/api/v1/jobs?kind=dask")["jobs"]
         self.assertEqual([(j["devices"], j["state"]) for j in jobs], [(["GPU-1"], "ended")])
+
+
+class Token(lib.Case):
+    def test_a_token_file_that_others_can_read_is_refused(self):
+        path = self.secret("token", "mst_x\n")
+        os.environ["MUSTER_TOKEN_FILE"] = path
+        self.addCleanup(os.environ.pop, "MUSTER_TOKEN_FILE")
+        self.assertEqual(hub.find_token(), "mst_x")
+        for mode in (0o644, 0o604, 0o660):
+            os.chmod(path, mode)
+            with self.assertLogs("muster.hub", "WARNING") as logs:
+                self.assertIsNone(hub.find_token())
+            self.assertIn(f"other users have access to it (mode {mode:04o}); chmod 600 it", logs.output[0])
 
 
 if __name__ == "__main__":

@@ -67,9 +67,7 @@ class Backfill(Carry):
 
     def test_a_hub_takes_the_past_as_from_agents(self):
         hub = self.start_hub("--keep-raw", "0", "--keep-minute", "0")
-        token = self.path("token")
-        with open(token, "w", encoding="ascii") as f:
-            f.write(self.token("enroll"))
+        token = self.secret("token", self.token("enroll"))
         flags = ("--backfill", "5h", "--nodes", "2", "--gpus", "3", "--until", UNTIL, "--hub", hub.url, "--token-file", token)
         self.run_ok(lib.MUSTER, "simulate", *flags)
         url = hub.url + f"/api/v1/history?device=sim1:0,sim2:2&metric=util&from={UNTIL_MS - 5 * 3600000}&to={UNTIL_MS}&step=1h&agg=count"
@@ -369,14 +367,12 @@ class Export(Killed):
 
     def test_a_hub_takes_it_in(self):
         text = self.export(self.data, "csv", "--kind", "samples")
-        file, token = self.save("export", text), self.path("token")
+        file = self.save("export", text)
         hub = self.start_hub("--keep-raw", "0", "--keep-minute", "0", data=self.to)
-        with open(token, "w", encoding="ascii") as f:
-            f.write(self.token("enroll", data=self.to))
+        token = self.secret("token", self.token("enroll", data=self.to))
         for _ in range(2):
             self.run_ok(lib.MUSTER, "import", file, "--hub", hub.url, "--token-file", token)
-            with open(token, "w", encoding="ascii") as f:
-                f.write(self.token("enroll", data=self.to))
+            self.secret("token", self.token("enroll", data=self.to))
         self.assertEqual(self.export(self.to, "csv", "--kind", "samples"), text)
         status, _, err = self.run_any(lib.MUSTER, "import", file, "--data", self.to)
         self.assertEqual(status, 3)

@@ -196,8 +196,7 @@ class Record(lib.Case):
         return (how or self.run_any)(lib.MUSTER, "record", "--every", "200ms", "--hub", url, "--token-file", self.path("token"), *argv, env=env)
 
     def keep_token(self, *flags):
-        with open(self.path("token"), "w", encoding="ascii") as f:
-            f.write(self.token(*flags))
+        self.secret("token", self.token(*flags))
 
     def jobs(self, hub):
         with open(self.path("token"), encoding="ascii") as f:

@@ -126,6 +126,13 @@ class Case(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.dir, name)
 
+    def secret(self, name, text):
+        """A file that others cannot read: muster refuses a secret in any other."""
+        path = self.path(name)
+        with open(path, "w", encoding="utf-8", opener=lambda p, flags: os.open(p, flags, 0o600)) as f:
+            f.write(text)
+        return path
+
     def on_disk(self, question):
         """What muster.db says, as it is on disk now: the first column of the first row."""
         with contextlib.closing(sqlite3.connect(self.path("data/muster.db"), timeout=LIMIT_S)) as db:

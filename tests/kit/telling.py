@@ -11,7 +11,7 @@ class Telling(speaking.Speaking):
     def set_up(self, config, env=None, **files):
         self.user = None
         for name, text in (("muster.yaml", config), *files.items()):
-            self.write(name, text)
+            self.secret(name, text)
         self.speak(env)
 
     def user_on(self, name):

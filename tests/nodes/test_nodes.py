@@ -169,8 +169,7 @@ class Enrolment(HubCase):
             t.start()
         for t in threads:
             t.join()
-        with open(self.path("token"), "w") as f:
-            f.write(h.enroll)
+        self.secret("token", h.enroll)
         with open(self.path("stub"), "w") as f:
             f.write("gpus 1\n")
         agent = self.start(lib.AGENT, env={"MUSTER_STATE_DIR": self.path("state"), "MUSTER_NVML_LIB": lib.STUB, "MUSTER_NVML_STUB": self.path("stub"),

@@ -20,9 +20,7 @@ class Metrics(HubCase):
 
     def test_its_size_and_its_parts(self):
         self.h = self.hub()
-        token = self.path("token")
-        with open(token, "w", encoding="ascii") as f:
-            f.write(self.h.enroll)
+        token = self.secret("token", self.h.enroll)
         self.start(lib.MUSTER, "simulate", "--hub", self.h.url, "--token-file", token, "--nodes", NODES, "--actors", 10, "--interval", "5s")
         lib.wait_until("all send", lambda: len(self.names(self.get("/metrics")[1])) == NODES)
         packed, whole = self.get("/metrics")

@@ -120,11 +120,8 @@ class Usage(lib.Case):
         return (value.decode() if isinstance(value, bytes) else value).split()[1:]
 
     def test_counting_again_and_late_data(self):
-        with open(self.path("enroll"), "w") as f:
-            f.write("")
         hub = self.start_hub(data=self.path("data"))
-        with open(self.path("enroll"), "w") as f:
-            f.write(self.token("enroll", data=self.path("data")))
+        self.secret("enroll", self.token("enroll", data=self.path("data")))
         until = NOW - 2 * HOUR
         iso = lambda t: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(t))
         self.backfill(hub=hub.url, backfill="1d", until=iso(until))
@@ -146,8 +143,7 @@ class Usage(lib.Case):
         before = self.ask(hub, span)
         self.check_rows(before)
         admin = self.token("admin", data=self.path("data"))
-        with open(self.path("admin"), "w") as f:
-            f.write(admin)
+        self.secret("admin", admin)
         out = self.run_ok(lib.MUSTER, "usage", "--recount", "--hub", hub.url, "--token-file", self.path("admin"), "--last", "5d", limit=180)
         self.assertIn("total", out)
         after = self.ask(hub, span)
@@ -318,8 +314,7 @@ class Usage(lib.Case):
                 lib.wait_until(f"{h} h of {who} are counted", lambda w=who, n=h: abs(self.ask(hub, f"last=1d&person={w}")["total"]["held"] / HOUR - n) < 0.1)
 
         hub = self.start_hub("--config", config, data=self.path("data"))
-        with open(admin, "w") as f:
-            f.write(self.token("admin", data=self.path("data")))
+        self.secret("admin", self.token("admin", data=self.path("data")))
         send(0, 6, *both)
         told(kim=4, lee=2)
         self.assertEqual(hub.stop(), 0)

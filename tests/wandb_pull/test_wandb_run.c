@@ -487,7 +487,7 @@ static void netrc_is_read_as_others_read_it(void **unused)
 static void the_key_comes_from_the_first_place_that_has_one(void **unused)
 {
     char dir[] = "/tmp/wandb_key_XXXXXX", file[64], netrc[64];
-    struct err err = {0}, warn = {0};
+    struct err err = {0};
     struct buf key = {0};
     (void)unused;
     assert_non_null(mkdtemp(dir));
@@ -502,24 +502,23 @@ static void the_key_comes_from_the_first_place_that_has_one(void **unused)
                           .netrc = netrc};
     static const char *const want[] = {"from-flag", "from-env", "from-file", "from-netrc"};
     for (size_t i = 0; i < ARRAY_LEN(want); i++) {
-        assert_int_equal(key_find(&ask, &key, &warn, &err), 0);
+        assert_int_equal(key_find(&ask, &key, &err), 0);
         assert_string_equal(key.p, want[i]);
-        assert_string_equal(warn.msg, "");
         key_wipe(&key);
         *(i == 0 ? &ask.flag : i == 1 ? &ask.env : &ask.file) = "";
     }
     ask.base_url = "https://wandb.example";
-    assert_int_equal(key_find(&ask, &key, NULL, &err), -ENOENT);
+    assert_int_equal(key_find(&ask, &key, &err), -ENOENT);
     assert_non_null(strstr(err.msg, "machine wandb.example login user password KEY"));
     /* what is not one is refused, and not shown */
     ask.flag = "secret word";
-    assert_int_equal(key_find(&ask, &key, NULL, &err), -EINVAL);
+    assert_int_equal(key_find(&ask, &key, &err), -EINVAL);
     assert_null(strstr(err.msg, "secret"));
     assert_int_equal(file_write(netrc, 0600, "machine \"", 9, NULL), 0);
     ask.flag = NULL;
-    assert_int_equal(key_find(&ask, &key, NULL, &err), -EBADMSG);
+    assert_int_equal(key_find(&ask, &key, &err), -EBADMSG);
     ask.file = "/nonexistent/key";
-    assert_true(key_find(&ask, &key, NULL, &err) < 0);
+    assert_true(key_find(&ask, &key, &err) < 0);
     unlink(file);
     unlink(netrc);
     rmdir(dir);
