@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #define HIDDEN "***"
 
@@ -92,6 +93,42 @@ static size_t address_len(struct str behind)
     size_t from = who < 0 ? 0 : (size_t)who;
 
     return from + span_until(str_n(behind.p + from, behind.len - from), " \t\r\n'\"`<>,;)");
+}
+
+struct str secret_host(struct str host)
+{
+    struct str name = host;
+
+    if (str_skip(&host, "["))
+        return str_n(host.p, MIN((size_t)MAX(str_find(host, "]"), 0), host.len));
+    str_cut(&host, ':', &name);
+    return name;
+}
+
+bool secret_host_is_local(struct str host)
+{
+    static const char *const names[] = {"", "localhost", "::1"};
+    struct str name = secret_host(host);
+
+    return str_starts(name, "/") || str_starts(name, "%2F") || str_starts(name, "%2f") || str_starts(name, "127.") ||
+           ANY(ARRAY_LEN(names), i, str_eq_nocase(name, names[i]));
+}
+
+bool secret_in_clear(const char *url, char ret[SECRET_HOST_MAX])
+{
+    struct str rest = str_of(url);
+    int at = str_find(rest, "://");
+    struct str scheme = str_n(rest.p, (size_t)MAX(at, 0));
+
+    if (!str_eq_nocase(scheme, "http") && !str_eq_nocase(scheme, "smtp"))
+        return false;
+    rest = str_drop(rest, scheme.len + 3);
+    rest.len = span_until(rest, "/?#");
+    struct str host = str_drop(rest, (size_t)(str_rfind(rest, "@") + 1));
+    if (secret_host_is_local(host))
+        return false;
+    snprintf(ret, SECRET_HOST_MAX, "%.*s", STR_ARG(secret_host(host)));
+    return true;
 }
 
 int secret_text(struct buf *out, struct str s)

@@ -15,6 +15,14 @@
 bool secret_url(struct buf *out, struct str url);
 int secret_text(struct buf *out, struct str s); /* the same for every address in a sentence */
 
+/* A host as an address has it ("db", "db:8123", "[::1]:5432") without its port and brackets. */
+struct str secret_host(struct str host);
+/* Is it this machine: a name or an address of loopback, a socket, or no host at all? */
+bool secret_host_is_local(struct str host);
+#define SECRET_HOST_MAX 128
+/* Does this address lead to another machine without TLS (http://, smtp://)? Its host goes to ret. */
+bool secret_in_clear(const char *url, char ret[SECRET_HOST_MAX]);
+
 /*
  * A secret given as a flag shows in ps: here it is moved elsewhere and the place where it stood overwritten, for
  * options of type OPT_SECRET and for addresses (.url) that hold one. argv then points to the copies, which stay for

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/lock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "clickhouse/ask.h"
 #include "clickhouse/link.h"
 #include "clickhouse/rows.h"
@@ -324,6 +325,19 @@ int clickhouse_check(const struct click_conf *conf, struct err *err)
     struct click_place p;
 
     return click_place_read(str_of(conf->url), &p, err);
+}
+
+bool clickhouse_in_clear(const char *url, char ret[SECRET_HOST_MAX])
+{
+    struct click_place p;
+
+    if (click_place_read(str_of(url), &p, NULL) < 0 || p.secure)
+        return false;
+    size_t i = FIRST(p.n_hosts, k, !secret_host_is_local(str_of(p.hosts[k])));
+    if (i == p.n_hosts)
+        return false;
+    snprintf(ret, SECRET_HOST_MAX, "%.*s", STR_ARG(secret_host(str_of(p.hosts[i]))));
+    return true;
 }
 
 bool clickhouse_is_place(const char *url)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/secret.h"
 #include "base/str.h"
 #include "clickhouse/place.h"
 
@@ -17,6 +18,8 @@ struct click_conf {
 int clickhouse_open(struct archive **ret, const struct click_conf *conf, struct err *err);
 void clickhouse_close(struct archive *a);
 int clickhouse_check(const struct click_conf *conf, struct err *err); /* would it be understood? */
+/* Does this address lead to another machine without TLS? Its host goes to ret. */
+bool clickhouse_in_clear(const char *url, char ret[SECRET_HOST_MAX]);
 
 /* What a replica says. */
 struct click_host {

@@ -355,12 +355,6 @@ static void notice_of(const struct hub_cluster *c, const struct member_stat *st,
                          name_of(&st->hubs[i]));
     if (!out[0] && leader)
         version_notice(st, leader, out);
-    if (!out[0] && member_open_way(c->m))
-        snprintf(out, NOTICE_MAX,
-                 "the password for PostgreSQL and all samples can go to %.64s without TLS: add sslmode=verify-full to "
-                 "the "
-                 "address of the store",
-                 member_open_way(c->m));
 }
 
 static void cluster_status(void *self, struct status *s)
@@ -373,6 +367,9 @@ static void cluster_status(void *self, struct status *s)
     member_stat(c->m, &st);
     if (!s->notice[0])
         notice_of(c, &st, s->notice);
+    if (member_open_way(c->m))
+        status_clear(s, "the password for PostgreSQL and all samples", member_open_way(c->m),
+                     "add sslmode=verify-full to the address of the store");
     status_metric(s, "muster_hub_leads", "1 on the hub that does what must happen once", false, st.leads);
     status_metric(s, "muster_hub_hubs", "hubs on this store that are there", false, st.n);
     status_metric(s, "muster_hub_changes", "records that other hubs changed", true, st.changes);

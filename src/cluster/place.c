@@ -101,27 +101,7 @@ static struct str option_of(struct str query, const char *name, const char *vari
     return str_of(set ? set : "");
 }
 
-/* A socket, or this machine. */
-static bool is_local(struct str host)
-{
-    static const char *const names[] = {"", "localhost", "::1"};
-
-    return str_starts(host, "/") || str_starts(host, "%2F") || str_starts(host, "%2f") || str_starts(host, "127.") ||
-           ANY(ARRAY_LEN(names), i, str_eq(host, names[i]));
-}
-
-/* "[::1]:5432" -> "::1" */
-static struct str without_port(struct str host)
-{
-    struct str name = host;
-
-    if (str_skip(&host, "["))
-        return str_n(host.p, MIN((size_t)MAX(str_find(host, "]"), 0), host.len));
-    str_cut(&host, ':', &name);
-    return name;
-}
-
-bool place_is_open(const char *place, char ret[128])
+bool place_is_open(const char *place, char ret[SECRET_HOST_MAX])
 {
     static const char *const enough[] = {"require", "verify-ca", "verify-full"};
     struct str all = str_of(place), rest = str_drop(all, scheme_of(all).len + user_of(all).len), path, hosts, host;
@@ -135,8 +115,8 @@ bool place_is_open(const char *place, char ret[128])
     if (ANY(ARRAY_LEN(enough), i, str_eq(mode, enough[i])))
         return false;
     while (str_cut(&hosts, ',', &host))
-        if (!is_local(without_port(host))) {
-            snprintf(ret, 128, "%.*s", STR_ARG(without_port(host)));
+        if (!secret_host_is_local(host)) {
+            snprintf(ret, SECRET_HOST_MAX, "%.*s", STR_ARG(secret_host(host)));
             return true;
         }
     return false;

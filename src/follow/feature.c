@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/order.h"
 #include "base/rand.h"
+#include "base/secret.h"
 #include "base/timer.h"
 #include "base/zone.h"
 #include "follow/conf.h"
@@ -368,6 +369,12 @@ static void add_status(void *self, struct status *s)
         first = first ? first : d->v[i];
         away++;
     }
+    for (size_t i = 0; i < d->n; i++)
+        if (d->v[i]->conf.token_file && secret_in_clear(d->v[i]->conf.url, words)) {
+            char what[64];
+            snprintf(what, sizeof(what), "the token for the hub %s", d->v[i]->conf.name);
+            status_clear(s, what, words, "use https:// in follow");
+        }
     if (!d->n)
         return;
     status_metric(s, "muster_hub_sites", "hubs that are followed", false, d->n);

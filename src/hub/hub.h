@@ -71,6 +71,7 @@ struct hub {
     int64_t damage_said_ms;             /* when, monotonic */
     char versions[NOTICE_MAX];          /* which agents are of another version, as last looked at */
     int64_t versions_ms;                /* when, monotonic; 0: never */
+    char clear[NOTICE_MAX];             /* the secret that leaves without TLS, in words; "": none */
     char aside[NOTICE_MAX];             /* what of the data folder was set aside, in words; "": nothing */
     bool full;                          /* the disk under it */
     int64_t looked_ms;                  /* when these were looked at, monotonic; 0: never */

@@ -6,6 +6,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/secret.h"
+#include "clickhouse/clickhouse.h"
 #include "hub/easel.h"
 #include "hub/trusted_clock.h"
 #include "store/aside.h"
@@ -96,6 +98,20 @@ void status_metric(struct status *s, const char *name, const char *help, bool co
                  name, family, help, name, total, (unsigned long long)v);
 }
 
+void status_clear(struct status *s, const char *what, const char *host, const char *todo)
+{
+    if (s->clear && !s->clear[0])
+        snprintf(s->clear, NOTICE_MAX, "%.80s can go to %.64s without TLS: %s", what, host, todo);
+}
+
+/* One replica without TLS is enough. */
+static void archive_status(const struct hub_conf *conf, struct status *s)
+{
+    char host[SECRET_HOST_MAX];
+    if (conf->samples && conf->samples_password_file && clickhouse_in_clear(conf->samples, host))
+        status_clear(s, "the password for ClickHouse and all samples", host, "add ?secure to the address of samples");
+}
+
 void self_status(void *self, struct status *s)
 {
     struct hub *h = self;
@@ -104,6 +120,7 @@ void self_status(void *self, struct status *s)
     store_stat(h->store, &st);
     httpd_stat(h->httpd, &hs);
     own_notice(&st, s->notice);
+    archive_status(&h->conf, s);
     const struct {
         const char *name, *help;
         bool counter;
@@ -136,11 +153,18 @@ void self_status(void *self, struct status *s)
 
 void self_notice(struct hub *h, char out[NOTICE_MAX])
 {
+    char clear[NOTICE_MAX] = "";
     out[0] = 0;
-    features_status(&h->features, &(struct status){.notice = out});
+    features_status(&h->features, &(struct status){.notice = out, .clear = clear});
     add_clock(out);
     add_damage(h, out);
     add_folder(h, out);
+    size_t n = strlen(out);
+    if (n + strlen(clear) + 2 < NOTICE_MAX)
+        snprintf(out + n, NOTICE_MAX - n, "%s%s", n && clear[0] ? "; " : "", clear);
+    else if (strcmp(h->clear, clear) != 0) /* the log has it where screens have no room */
+        log_warn("hub", "%s", clear);
+    memcpy(h->clear, clear, sizeof(clear));
 }
 
 void self_metrics(struct hub *h, struct buf *out, bool openmetrics)

@@ -6,10 +6,14 @@
 /* What a feature's status adds to. */
 struct status {
     char *notice;        /* of NOTICE_MAX: what every screen should say. "": nothing so far, so it is one's own turn */
+    char *clear;         /* of NOTICE_MAX: status_clear adds to it; NULL: it is not needed */
     struct buf *metrics; /* NULL: they are not asked for */
     bool openmetrics;
 };
 void status_metric(struct status *s, const char *name, const char *help, bool counter, uint64_t v);
+
+/* A secret that crosses a network without TLS: a notice after all others. todo: what ends it. */
+void status_clear(struct status *s, const char *what, const char *host, const char *todo);
 
 /* What every screen should say of the hub; empty when all is well. */
 void self_notice(struct hub *h, char out[NOTICE_MAX]);

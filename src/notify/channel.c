@@ -337,6 +337,16 @@ int channel_secret(const struct channel *c, struct buf *ret, struct err *err)
     return file_or_env_secret(c->secret_file, c->secret_env, ret, err);
 }
 
+bool channel_in_clear(const struct channel *c, char ret[SECRET_HOST_MAX])
+{
+    bool hidden = c->url_file || c->url_env, secret = c->secret_file || c->secret_env;
+    AUTO_BUF url = {0};
+
+    if (c->type == CHANNEL_MAIL ? !c->user || !c->plain : !hidden && !secret && c->type != CHANNEL_SLACK)
+        return false;
+    return (c->url || hidden) && channel_url(c, &url, NULL) == 0 && secret_in_clear(url.p, ret);
+}
+
 /* ---- bodies ---- */
 
 static void body_slack(const struct message *m, struct buf *out)

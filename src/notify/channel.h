@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/opt.h"
+#include "base/secret.h"
 #include "model/alert.h"
 #include "model/message.h"
 
@@ -54,6 +55,9 @@ struct channel_now {
     size_t waiting;    /* messages */
     size_t passed;     /* persons who are not told for want of an address */
 };
+
+/* Its secret, or its address if that comes from a file, goes to another machine without TLS: the host goes to ret. */
+bool channel_in_clear(const struct channel *c, char ret[SECRET_HOST_MAX]);
 
 struct people;
 struct channels {

@@ -14,6 +14,7 @@
 #include "base/zone.h"
 #include "format/note.h"
 #include "hub/handlers.h"
+#include "hub/self.h"
 #include "net/http.h"
 #include "notify/carrier.h"
 #include "notify/channel.h"
@@ -67,6 +68,8 @@ struct outbox {
     struct channel_test *tests; /* under way */
     struct jot *jots;           /* that could not be noted */
     struct channels *channels;
+    size_t clear; /* this channel's secret goes to clear_host without TLS; as many as there are: none */
+    char clear_host[SECRET_HOST_MAX];
     struct box **v;
     size_t n, cap, turn;
     struct channel_now *now;
@@ -206,6 +209,8 @@ static void take_channels(void *self, void *next)
 
     channels_free(o->channels);
     o->channels = next;
+    const struct channels *c = o->channels;
+    o->clear = FIRST(c->n, i, channel_in_clear(&c->v[i], o->clear_host)); /* it reads files: once for these settings */
     for (size_t i = 0; i < o->n; i++)
         o->v[i]->next_mono = 0; /* what failed may be mended */
 }
@@ -693,6 +698,19 @@ void outbox_notice(struct outbox *o, char *out, size_t size)
             at += (size_t)snprintf(out + at, size - at, "%s%.60s", at ? ", " : "nobody is told through ", v[i].name);
 }
 
+static void add_status(void *self, struct status *s)
+{
+    const struct outbox *o = self;
+    char what[CHANNEL_NAME_MAX + 40];
+
+    if (o->clear >= o->channels->n)
+        return;
+    const struct channel *c = &o->channels->v[o->clear];
+    snprintf(what, sizeof(what), "the secret of the channel %s", c->name);
+    status_clear(s, what, o->clear_host,
+                 c->type == CHANNEL_MAIL ? "leave out tls: off" : "use https:// in its address");
+}
+
 const struct feature notify_feature = {
     .name = "notify",
     FEATURE_SETTINGS(notify),
@@ -704,5 +722,6 @@ const struct feature notify_feature = {
     .load = load_messages,
     .hear = hear_news,
     .tick = send_due,
+    .status = add_status,
     .close = close_outbox,
 };

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/order.h"
+#include "base/secret.h"
 #include "relay/source.h"
 
 struct entry { /* one source */
@@ -180,10 +181,13 @@ static int open_one(struct finder *f, const struct relay_settings *s, const char
                                .ca_file = words.ca_file ? words.ca_file : s->source_ca_file};
     if (words.token_file && (r = file_read_secret(words.token_file, &own, err)) == 0)
         conf.token = own.p;
+    char host[SECRET_HOST_MAX];
     struct entry *e = NEW(struct entry, .finder = f, .spec = mem_str(spec), .name = shown(spec));
     const struct source_ops *ops = source_kind(words.what, &conf.what);
     if (r == 0)
         r = source_open(&e->source, ops, f->loop, f->http, &conf, on_list, e, err);
+    if (r == 0 && conf.token && secret_in_clear(conf.what, host))
+        log_warn("relay", "the token for the source %s can go to %s without TLS: use https://", e->name, host);
     spec_fini(&words);
     if (r < 0) {
         entry_free(e);

@@ -9,7 +9,9 @@
 #include "base/log.h"
 #include "base/order.h"
 #include "base/rand.h"
+#include "base/secret.h"
 #include "hub/handlers.h"
+#include "hub/self.h"
 #include "notify/channel.h"
 #include "notify/outbox.h"
 #include "slack/conf.h"
@@ -544,6 +546,15 @@ static void close_slack(void *self)
     FREE_ALL(d->known, d->section, d);
 }
 
+static void add_status(void *self, struct status *s)
+{
+    const struct hub_slack *d = self;
+    char host[SECRET_HOST_MAX];
+
+    if (is_on(d) && secret_in_clear(d->conf->server.api, host))
+        status_clear(s, "the token of Slack's bot", host, "use https:// in slack.api");
+}
+
 const struct feature slack_feature = {
     .name = "slack",
     FEATURE_SETTINGS(slack),
@@ -555,5 +566,6 @@ const struct feature slack_feature = {
     .load = load_answers,
     .hear = hear_news,
     .tick = tick,
+    .status = add_status,
     .close = close_slack,
 };

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/secret.h"
 #include "base/workers.h"
 #include "base/zone.h"
 #include "cluster/feature.h"
@@ -555,8 +556,11 @@ static void close_wandb(void *self)
 static void say_failed(void *self, struct status *s)
 {
     const struct hub_wandb *d = self;
+    char host[SECRET_HOST_MAX];
 
     say_error(d->h, s->notice);
+    if (settings_of(d)->base_url && secret_in_clear(settings_of(d)->base_url, host))
+        status_clear(s, "the key for Weights & Biases", host, "use https:// in wandb.base_url");
 }
 
 /* When it runs next: at its time, or when it is tried again. A push follows a pull. 0: never. */

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/secret.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "cluster/place.h"
@@ -54,8 +55,12 @@ static int find_key(const struct talk_conf *conf, struct talk *t, struct err *er
 {
     struct key_ask ask = {.flag = conf->api, .file = conf->key_file, .base_url = t->base_url};
 
-    /* Whatever is wrong with it, it is not in the config. */
-    return key_find(&ask, &t->key, err) < 0 ? -ENOKEY : 0;
+    char host[SECRET_HOST_MAX];
+    if (key_find(&ask, &t->key, err) < 0)
+        return -ENOKEY; /* whatever is wrong with it, it is not in the config */
+    if (secret_in_clear(t->base_url, host))
+        fprintf(stderr, "muster wandb: the key for Weights & Biases can go to %s without TLS: use https://\n", host);
+    return 0;
 }
 
 static int talk_open(const struct talk_conf *conf, bool make, struct talk *ret, struct err *err)

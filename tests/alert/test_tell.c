@@ -50,6 +50,40 @@ static void channels_are_read(void **unused)
     channels_free(c);
 }
 
+static void a_secret_that_goes_without_tls_names_its_host(void **unused)
+{
+    static const struct {
+        const char *text, *host; /* NULL: no secret, TLS, or this machine */
+    } cases[] = {
+        {"w: {type: webhook, url: \"http://hook.example/x\", secret_env: MUSTER_TEST_SECRET}", "hook.example"},
+        {"w: {type: webhook, url_env: MUSTER_TEST_URL}", "hidden.example"},
+        {"s: {type: slack, url: \"http://hooks.example/x\"}", "hooks.example"},
+        {"m: {type: mail, url: \"smtp://mail:25\", user: u, secret_env: X, tls: off, from: a@x, to: b@x}", "mail"},
+        {"m: {type: mail, url: \"smtp://mail:25\", user: u, secret_env: X, from: a@x, to: b@x}", NULL},
+        {"m: {type: mail, url: \"smtp://mail:25\", tls: off, from: a@x, to: b@x}", NULL},
+        {"m: {type: mail, url: \"smtp://localhost\", user: u, secret_env: X, tls: off, from: a@x, to: b@x}", NULL},
+        {"w: {type: webhook, url: \"http://hook.example/x\"}", NULL},
+        {"w: {type: webhook, url: \"https://hook.example/x\", secret_env: X}", NULL},
+        {"w: {type: webhook, url_env: MUSTER_TEST_NONE}", NULL},
+        {"c: {type: command, command: [/bin/tell], secret_env: X}", NULL},
+        {"b: {type: slack-bot, to: \"#ops\"}", NULL},
+    };
+
+    (void)unused;
+    setenv("MUSTER_TEST_URL", "http://hidden.example/x", 1);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct err err = {0};
+        char host[SECRET_HOST_MAX] = "";
+        print_message("%s\n", cases[i].text);
+        struct channels *c = channels_from(cases[i].text, 0, &err);
+        assert_string_equal(err.msg, "");
+        assert_int_equal(channel_in_clear(&c->v[0], host), cases[i].host != NULL);
+        assert_string_equal(host, cases[i].host ? cases[i].host : "");
+        channels_free(c);
+    }
+    unsetenv("MUSTER_TEST_URL");
+}
+
 static void mail_and_bot_are_read(void **unused)
 {
     struct err err = {0};
@@ -731,9 +765,10 @@ static void one_alert_in_somebodys_words_is_these_words_alone(void **state)
     assert_non_null(strstr(tell_at(s, 99000, 2), "a fired | [critical] node-down: 2 nodes: dgx499, dgx500 | "));
 }
 
-TESTS(cmocka_unit_test(channels_are_read), cmocka_unit_test(mail_and_bot_are_read),
-      cmocka_unit_test(addresses_are_plain_ones), cmocka_unit_test(mistakes_are_said_without_secrets),
-      cmocka_unit_test(addresses_come_from_the_environment), cmocka_unit_test(bodies_are_as_channels_take_them),
+TESTS(cmocka_unit_test(channels_are_read), cmocka_unit_test(a_secret_that_goes_without_tls_names_its_host),
+      cmocka_unit_test(mail_and_bot_are_read), cmocka_unit_test(addresses_are_plain_ones),
+      cmocka_unit_test(mistakes_are_said_without_secrets), cmocka_unit_test(addresses_come_from_the_environment),
+      cmocka_unit_test(bodies_are_as_channels_take_them),
       cmocka_unit_test(a_message_keeps_its_files_and_to_whom_it_goes), cmocka_unit_test(who_was_told_is_a_list),
       cmocka_unit_test_setup_teardown(t1_five_hundred_nodes_are_one_message, begin, end),
       cmocka_unit_test_setup_teardown(t7_through_a_channel_with_each_every_alert_is_a_message_at_once, begin, end),

@@ -71,6 +71,35 @@ static void sentences_quote_addresses_without_it(void **unused)
     }
 }
 
+static void an_address_without_tls_names_its_host(void **unused)
+{
+    static const struct {
+        const char *url, *host; /* NULL: TLS, or this machine */
+    } cases[] = {
+        {"http://db:8123/x", "db"},
+        {"HTTP://db", "db"},
+        {"http://kim:p@w@db:1/a@b", "db"},
+        {"http://[fd00::1]:8765", "fd00::1"},
+        {"smtp://mail.example.org:587", "mail.example.org"},
+        {"https://db:8123", NULL},
+        {"smtps://mail", NULL},
+        {"http://localhost:8765/x", NULL},
+        {"http://127.0.0.1:8765", NULL},
+        {"http://[::1]:8765", NULL},
+        {"http://kim@LOCALHOST", NULL},
+        {"db:8123", NULL},
+        {"", NULL},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char host[SECRET_HOST_MAX] = "";
+        print_message("'%s'\n", cases[i].url);
+        assert_int_equal(secret_in_clear(cases[i].url, host), cases[i].host != NULL);
+        assert_string_equal(host, cases[i].host ? cases[i].host : "");
+    }
+}
+
 struct flags {
     char *hub, *token, *token_file;
     bool all;
@@ -147,6 +176,6 @@ static void config_show_has_addresses_with_secrets_as_comments(void **unused)
 }
 
 TESTS(cmocka_unit_test(addresses_are_shown_without_what_lets_one_in),
-      cmocka_unit_test(sentences_quote_addresses_without_it),
+      cmocka_unit_test(sentences_quote_addresses_without_it), cmocka_unit_test(an_address_without_tls_names_its_host),
       cmocka_unit_test(secrets_among_the_arguments_are_overwritten_where_they_stood),
       cmocka_unit_test(config_show_has_addresses_with_secrets_as_comments))

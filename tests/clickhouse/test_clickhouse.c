@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "clickhouse/ask.h"
+#include "clickhouse/clickhouse.h"
 #include "clickhouse/link.h"
 #include "clickhouse/rows.h"
 
@@ -53,6 +54,25 @@ static void an_address_says_where_and_how(void **unused)
         assert_int_equal(click_place_read(str_of(bad[i]), &p, &err), -EINVAL);
         assert_true(err.msg[0]);
         assert_null(strstr(err.msg, "pw")); /* a password is not repeated */
+    }
+}
+
+static void an_address_without_tls_names_its_host(void **unused)
+{
+    static const struct {
+        const char *url, *host; /* NULL: TLS, or this machine */
+    } cases[] = {{"clickhouse://kim@db/gpu", "db"},
+                 {"clickhouse://127.0.0.1,db:1,other", "db"},
+                 {"clickhouse://[fd00::1]:2", "fd00::1"},
+                 {"clickhouse://kim@db/gpu?secure", NULL},
+                 {"clickhouse://localhost,[::1]:2,127.0.0.2", NULL}};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char host[SECRET_HOST_MAX] = "";
+        print_message("'%s'\n", cases[i].url);
+        assert_int_equal(clickhouse_in_clear(cases[i].url, host), cases[i].host != NULL);
+        assert_string_equal(host, cases[i].host ? cases[i].host : "");
     }
 }
 
@@ -219,7 +239,7 @@ static void a_question_is_one_select_and_its_answer_bins(void **unused)
         assert_int_equal(click_answer(str_n(answer.p, cut), &shape, &v, 1, &out), -EBADMSG);
 }
 
-TESTS(cmocka_unit_test(an_address_says_where_and_how), cmocka_unit_test(a_failure_is_its_first_sentence),
-      cmocka_unit_test(the_statements_are_those_that_18_16_takes),
+TESTS(cmocka_unit_test(an_address_says_where_and_how), cmocka_unit_test(an_address_without_tls_names_its_host),
+      cmocka_unit_test(a_failure_is_its_first_sentence), cmocka_unit_test(the_statements_are_those_that_18_16_takes),
       cmocka_unit_test(rows_of_many_days_are_several_inserts), cmocka_unit_test(a_row_is_as_rowbinary_has_it),
       cmocka_unit_test(a_question_is_one_select_and_its_answer_bins))

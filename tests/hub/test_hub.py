@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import json
 import os
+import re
 import signal
 import socket
 import ssl
@@ -217,6 +218,30 @@ class Ingest(HubCase):
         self.assertTrue(lib.ask(spans + "&format=csv")[2].decode().startswith("node,"))
         for bad, status in (("from=soon", 400), ("from=-1h&to=-2h", 400), ("from=-1h&by=colour", 400), ("from=-1h&node=nobody", 404)):
             self.assertEqual(lib.ask(h.url + "/api/v1/processes?" + bad)[0], status, bad)
+
+
+class InClear(lib.Case):
+    """Secrets that leave the machine without TLS. Nothing answers at 192.0.2.1, and nothing has to."""
+
+    def test_a_secret_without_tls_is_a_notice(self):
+        key, far = self.secret("key", "hidden-key"), "192.0.2.1"
+        cases = ((f"samples: clickhouse://u@{far}/d\nsamples_password_file: {key}\n", f"the password for ClickHouse and all samples can go to {far} without TLS: add ?secure to the address of samples"),
+                 (f"follow: [{{url: 'http://{far}:8765', name: munich, token_file: {key}}}]\n", f"the token for the hub munich can go to {far} without TLS: use https:// in follow"),
+                 (f"channels: {{ops: {{type: webhook, url: 'http://{far}/x', secret_file: {key}}}}}\n", f"the secret of the channel ops can go to {far} without TLS: use https:// in its address"),
+                 (f"slack: {{token_file: {key}, api: 'http://{far}/api'}}\n", f"the token of Slack's bot can go to {far} without TLS: use https:// in slack.api"),
+                 (f"wandb: {{base_url: 'http://{far}'}}\n", f"the key for Weights & Biases can go to {far} without TLS: use https:// in wandb.base_url"))
+        for i, (text, words) in enumerate(cases):
+            for safe in (False, True):
+                with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+                    f.write(text.replace("//u@" + far, "//u@127.0.0.1").replace("http://" + far, "https://" + far) if safe else text)
+                hub = self.start_hub("--config", self.path("muster.yaml"), data=self.path(f"data{i}{safe}"))
+                if not safe:
+                    hub.wait_line(re.escape(words))
+                notice = lib.ask_json(hub.url + "/api/v1/state").get("notice") or ""
+                if "channel" in words:  # of the others something else may be wrong, which screens have first
+                    self.assertEqual(words in notice, not safe, notice)
+                hub.stop()
+                self.assertEqual(words in hub.text, not safe)
 
 
 class Tokens(HubCase):
