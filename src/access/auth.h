@@ -26,3 +26,9 @@ int64_t secret_id(const uint8_t hash[32]);           /* the number of the note t
 bool secret_hash(struct str text, uint8_t hash[32]); /* false: not of that form */
 /* The value of one cookie out of a Cookie header; empty when it is not there. */
 struct str cookie_value(struct str header, const char *name);
+/* The cookies of a session: over TLS the first, which browsers accept from this host and over TLS alone; else the
+ * other. */
+#define SESSION_COOKIE_TLS "__Host-muster"
+#define SESSION_COOKIE     "muster"
+/* The session of a Cookie header, by either name; empty if none. */
+struct str cookie_session(struct str header);

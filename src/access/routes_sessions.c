@@ -23,8 +23,8 @@ static bool came_by_tls(const struct request *rq)
 static void session_cookie(const struct request *rq, const char *value, int64_t age_s, struct reply *rp)
 {
     bool tls = came_by_tls(rq);
-    snprintf(rp->cookie, sizeof(rp->cookie), "muster=%s; Path=/; Max-Age=%lld; HttpOnly; SameSite=Strict%s", value,
-             (long long)age_s, tls ? "; Secure" : "");
+    snprintf(rp->cookie, sizeof(rp->cookie), "%s=%s; Path=/; Max-Age=%lld; HttpOnly; SameSite=Strict%s",
+             tls ? SESSION_COOKIE_TLS : SESSION_COOKIE, value, (long long)age_s, tls ? "; Secure" : "");
 }
 
 static struct str text_of(json_t *v)
@@ -121,12 +121,11 @@ static void answer_logout(void *arg, int result)
     free(l);
 }
 
-/* The cookie's, and where all every one of who asks; answers when that is durable. */
+/* Those of the cookies, and where all every one of who asks; answers when that is durable. */
 static enum reply_how end_sessions(struct api *a, struct request *rq, struct reply *rp, bool all)
 {
-    struct str cookie = cookie_value(rq->header(rq, "Cookie"), "muster");
     struct leaving *l = NEW(struct leaving, .rp = *rp);
-    if (sessions_end(a->hub->sessions, cookie, &rq->who->token, all, answer_logout, l) == 0) {
+    if (sessions_end(a->hub->sessions, rq->header(rq, "Cookie"), &rq->who->token, all, answer_logout, l) == 0) {
         free(l);
         return REPLY_NOW;
     }
@@ -188,7 +187,7 @@ static enum reply_how get_sessions(struct api *a, struct request *rq, struct rep
 {
     const struct sessions *s = a->hub->sessions;
     struct str person = request_query(rq, "person");
-    int64_t own_id = sessions_id(cookie_value(rq->header(rq, "Cookie"), "muster"));
+    int64_t own_id = sessions_id(cookie_session(rq->header(rq, "Cookie")));
     AUTO_FREE struct session_view *v = mem_alloc((sessions_count(s) + 1) * sizeof(*v));
     size_t n = 0;
 

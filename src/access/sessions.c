@@ -287,16 +287,18 @@ bool sessions_end_one(struct sessions *s, int64_t id, void (*done)(void *arg, in
     return true;
 }
 
-size_t sessions_end(struct sessions *s, struct str cookie, const struct token *own, bool all,
+size_t sessions_end(struct sessions *s, struct str header, const struct token *own, bool all,
                     void (*done)(void *arg, int result), void *arg)
 {
     struct note *gone = NULL;
     size_t n = 0, cap = 0;
-    uint8_t hash[32];
-    bool given = secret_hash(cookie, hash);
+    uint8_t hash[2][32];
+    bool given[] = {secret_hash(cookie_value(header, SESSION_COOKIE_TLS), hash[0]),
+                    secret_hash(cookie_value(header, SESSION_COOKIE), hash[1])};
     for (size_t i = s->n; i-- > 0;) {
         const struct session *x = s->v[i];
-        if (!(all && session_is_of(x->person, x->token, own)) && !(given && memcmp(x->hash, hash, 32) == 0))
+        if (!(all && session_is_of(x->person, x->token, own)) &&
+            !ANY(ARRAY_LEN(given), k, given[k] && memcmp(x->hash, hash[k], 32) == 0))
             continue;
         VEC_ADD(gone, n, cap, (struct note){.kind = NOTE_SESSION, .id = secret_id(x->hash), .over_ms = NOTE_GONE});
         remove_session(s, i);

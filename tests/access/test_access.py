@@ -143,7 +143,15 @@ class New(lib.Case):
         secure = {"Origin": h.url, "X-Forwarded-Proto": "https"}
         status, headers, _ = lib.ask(h.url + "/api/v1/login", method="POST", body=json.dumps({"token": self.token("reader")}), headers=secure)
         self.assertEqual(status, 200)
-        self.assertIn("; Secure", headers["set-cookie"])
+        name, _, rest = headers["set-cookie"].partition("=")
+        self.assertEqual((name, "; Path=/;" in rest, rest.endswith("; Secure"), "Domain" in rest), ("__Host-muster", True, True, False))  # else browsers refuse it
+        by_tls, role = rest.split(";")[0], lambda cookie: json.loads(lib.ask(h.url + "/api/v1/whoami", headers={"Cookie": cookie})[2])["role"]
+        plain = lib.ask(h.url + "/api/v1/login", method="POST", body=json.dumps({"token": self.token("member", "--person", "kim")}), headers={"Origin": h.url})[1]["set-cookie"].split(";")[0]
+        self.assertTrue(plain.startswith("muster="), plain)
+        self.assertEqual([role(c) for c in (f"__Host-muster={by_tls}", plain, f"{plain}; __Host-muster={by_tls}", f"muster={by_tls}")], ["reader", "member", "reader", "reader"])
+        status, headers, _ = lib.ask(h.url + "/api/v1/logout", method="POST", headers={**secure, "Cookie": f"{plain}; __Host-muster={by_tls}"})
+        self.assertEqual((status, headers["set-cookie"].split(";")[0]), (204, "__Host-muster="))
+        self.assertEqual([role(c) for c in (f"__Host-muster={by_tls}", plain)], ["none", "none"])  # both are over, for the browser keeps the plain one
         with socket.create_connection(at, timeout=lib.LIMIT_S) as s:  # one who leaves meanwhile is nobody's loss
             s.sendall((head % (*at, self.token("member", "--person", "kim"), 0)).encode())
         self.assertEqual(h.stop(), 0)
