@@ -335,6 +335,16 @@ static void find_agent(struct server *s)
     snprintf(s->agent_path, sizeof(s->agent_path), "%s/muster-agent", self);
 }
 
+/* The files in it are 0600. The rule is PostgreSQL's for its data directory: 0750 or less. */
+static void check_folder_mode(const char *dir)
+{
+    struct stat st;
+
+    if (stat(dir, &st) == 0 && st.st_mode & (S_IWGRP | S_IRWXO))
+        log_warn("hub", "other users have access to the data folder (mode %04o): chmod 700 '%s'", st.st_mode & 07777,
+                 dir);
+}
+
 static int open_store(struct hub *h, const struct hub_conf *conf, struct err *err)
 {
     struct store_conf sc = {.dir = h->data,
@@ -352,6 +362,8 @@ static int open_store(struct hub *h, const struct hub_conf *conf, struct err *er
     struct err warn = {0};
     struct click_conf samples = {conf->samples, conf->samples_password_file, conf->keep_samples};
     int r = file_mkdirs(h->data, 0700, err);
+    if (r == 0)
+        check_folder_mode(h->data);
     if (r == 0)
         r = features_join(features, h, conf, &sc, err);
     if (r == 0 && conf->samples)

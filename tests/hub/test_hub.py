@@ -220,6 +220,22 @@ class Ingest(HubCase):
             self.assertEqual(lib.ask(h.url + "/api/v1/processes?" + bad)[0], status, bad)
 
 
+class Folder(lib.Case):
+    def test_a_data_folder_that_others_can_enter_is_a_warning(self):
+        old = os.umask(0)
+        self.addCleanup(os.umask, old)
+        data = self.path("data")
+        for mode, warned in ((None, False), (0o755, True), (0o777, True), (0o770, True), (0o701, True), (0o750, False), (0o700, False)):
+            if mode:
+                os.chmod(data, mode)
+            hub = self.start_hub(data=data)
+            self.assertEqual(lib.ask(hub.url + "/healthz")[0], 200)
+            self.assertEqual(hub.stop(), 0)
+            self.assertEqual(f"other users have access to the data folder (mode {mode or 0:04o}): chmod 700 '{data}'" in hub.text, warned, hub.text)
+            self.assertEqual("other users" in hub.text, warned)
+            self.assertEqual(os.stat(data).st_mode & 0o7777, mode or 0o700)  # never changed
+
+
 class InClear(lib.Case):
     """Secrets that leave the machine without TLS. Nothing answers at 192.0.2.1, and nothing has to."""
 
