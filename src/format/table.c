@@ -126,7 +126,7 @@ void csv_text(struct buf *out, const char *s)
         plain_text(&clean, str_of(s));
         s = clean.p ? clean.p : "";
     }
-    bool quote = strpbrk(s, "\",\r\n") || s[0] == ' ';
+    bool quote = strpbrk(s, "\",;\t\r\n") || s[0] == ' '; /* ; and tabs end cells in some locales */
     bool formula = s[0] && strchr("=+-@\t\r", s[0]);
 
     if (quote)

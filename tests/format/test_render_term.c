@@ -356,7 +356,10 @@ static void csv_cells_are_quoted_and_never_run(void **unused)
                  {"+1", "'+1"},
                  {"-1", "'-1"},
                  {"@x", "'@x"},
-                 {"\tx", "'\tx"},
+                 {"\tx", "\"'\tx\""},
+                 {"a;=1+1", "\"a;=1+1\""},
+                 {"=1;2", "\"'=1;2\""},
+                 {"a\tb", "\"a\tb\""},
                  {"=\"a\",b", "\"'=\"\"a\"\",b\""},
                  {"two\nlines", "\"two\nlines\""}};
     (void)unused;
