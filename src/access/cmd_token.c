@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "cli/data_folder.h"
@@ -82,6 +83,8 @@ static int new_token(struct store *s, const struct token_conf *conf, int role, s
         (conf->node && !mem_copy_str(t.node, sizeof(t.node), conf->node)) ||
         (conf->note && !mem_copy_str(t.note, sizeof(t.note), conf->note)))
         return err_set(err, -EINVAL, "a name or note is too long");
+    if (!plain_typed(str_of(t.person)) || !plain_typed(str_of(t.node)) || !plain_typed(str_of(t.note)))
+        return err_set(err, -EINVAL, "names and notes are text without " CONTROLS);
     char text[64];
     token_new(t.id, t.hash, text);
     mem_copy_str(t.role, sizeof(t.role), role_words[role]);

@@ -6,6 +6,7 @@
 
 #include "access/auth.h"
 #include "base/json.h"
+#include "base/plain.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
 #include "hub/past.h"
@@ -57,7 +58,7 @@ static void token_end(struct past_ask *k)
 static bool fill(json_t *v, char *to, size_t size)
 {
     return json_is_string(v) && name_ok(str_n(json_string_value(v), json_string_length(v)), size - 1) &&
-           mem_copy_str(to, size, json_string_value(v));
+           plain_typed(str_of(json_string_value(v))) && mem_copy_str(to, size, json_string_value(v));
 }
 
 /* NULL, or what is wrong with it. */
@@ -75,10 +76,10 @@ static const char *read_token(json_t *o, struct store_token *t)
             mem_copy_str(t->role, sizeof(t->role), role_words[role]);
         } else if (strcmp(key, "person") == 0) {
             if (!fill(v, t->person, sizeof(t->person)))
-                return "person must be a login: text without quotes, slashes or control characters, at most 63 bytes";
+                return "person must be a login: text of at most 63 bytes without quotes, slashes, " CONTROLS;
         } else if (strcmp(key, "note") == 0) {
             if (!fill(v, t->note, sizeof(t->note)))
-                return "note must be text without quotes, slashes or control characters, at most 127 bytes";
+                return "note must be text of at most 127 bytes without quotes, slashes, " CONTROLS;
         } else if (strcmp(key, "expires") == 0) {
             if (!json_is_string(v) || !str_duration_ms(str_of(json_string_value(v)), &span_ms) ||
                 span_ms < TOKEN_SPAN_MIN || span_ms > TOKEN_SPAN_MAX)

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "model/fact.h"
 #include "uplink/hubs.h"
 
@@ -139,8 +140,8 @@ static int conf_check(struct agent_conf *c, struct err *err)
         return err_set(err, -EINVAL, "%zu hubs given, at most %d are possible", c->hub.n, HUBS_MAX);
     if (c->pin && (r = conf_check_pin(c, err)) < 0)
         return r;
-    if (c->name && !name_ok(str_of(c->name), NAME_MAX_LEN - 1))
-        return err_set(err, -EINVAL, "name '%s': at most %d bytes, no quotes, slashes or control characters", c->name,
+    if (c->name && (!name_ok(str_of(c->name), NAME_MAX_LEN - 1) || !plain_typed(str_of(c->name))))
+        return err_set(err, -EINVAL, "name '%s': at most %d bytes without quotes, slashes, " CONTROLS, c->name,
                        NAME_MAX_LEN - 1);
     if ((r = collect_choose(collectors, c->collector, &choice, err)) < 0)
         return r;

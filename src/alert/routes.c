@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/moment.h"
 #include "base/order.h"
+#include "base/plain.h"
 #include "hub/handlers.h"
 #include "people/people.h"
 
@@ -175,8 +176,8 @@ static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct 
         if (!ANY(ARRAY_LEN(known), i, strcmp(key, known[i]) == 0))
             return reply_problem(rp, 400, "'%.40s' is not understood: rule, node, person, reason, for and until are",
                                  key);
-        if (!json_is_string(v) || json_string_length(v) > 200 || !str_utf8_ok(str_of(json_string_value(v))))
-            return reply_problem(rp, 400, "%s must be text of at most 200 bytes without control characters", key);
+        if (!json_is_string(v) || json_string_length(v) > 200 || !plain_typed(str_of(json_string_value(v))))
+            return reply_problem(rp, 400, "%s must be text of at most 200 bytes without " CONTROLS, key);
     }
     for (size_t i = 0; i < ARRAY_LEN(known); i++) {
         texts[i] = json_string_value(json_object_get(o, known[i]));

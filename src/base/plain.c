@@ -67,6 +67,14 @@ bool plain_is(struct str s)
     return true;
 }
 
+bool plain_typed(struct str s)
+{
+    for (struct str part; str_cut(&s, '\t', &part);)
+        if (!plain_is(part))
+            return false;
+    return true;
+}
+
 size_t plain_room(struct str s)
 {
     return 6 * s.len + 16; /* a byte as \u00XX */

@@ -10,9 +10,12 @@ struct buf;
 
 #define PLAIN_MARK "\xef\xbf\xbd" /* U+FFFD */
 
-bool plain_point(uint32_t c);    /* may be shown as it is; of controls none, so a line's end not either */
-bool plain_is(struct str s);     /* all of it; then the functions below copy it as it is */
-size_t plain_room(struct str s); /* no answer of theirs is longer */
+bool plain_point(uint32_t c); /* may be shown as it is; of controls none, so a line's end not either */
+bool plain_is(struct str s);  /* all of it; then the functions below copy it as it is */
+/* May a user write this as a name, a comment or a label? UTF-8 that plain_point accepts, and tabs. */
+bool plain_typed(struct str s);
+#define CONTROLS "control characters and bidirectional marks" /* what it refuses, in words */
+size_t plain_room(struct str s);                              /* no answer of theirs is longer */
 
 int plain_line(struct buf *out, struct str s);   /* a name, a cell, a sentence: line ends and tabs become blanks */
 int plain_text(struct buf *out, struct str s);   /* of many lines: \n and \t stay, \r before \n goes */

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "base/plain.h"
+
 const char *const book_auth_words[BOOK_AUTHS + 1] = {"token", "proxy", "open", NULL};
 
 static bool known(enum book_auth auth, const struct booker *who)
@@ -52,7 +54,7 @@ int book_for(enum book_auth auth, const struct booker *who, struct str typed, ch
                            ? "say for whom: \"person\" is missing"
                            : "this token names nobody: make one with `muster token new --role member --person NAME`");
     if (!booking_person_ok(typed))
-        return err_set(err, -EINVAL, "person must be a name of at most %d bytes without control characters",
+        return err_set(err, -EINVAL, "person must be a name of at most %d bytes without " CONTROLS,
                        BOOKING_PERSON_MAX - 1);
     if (auth != BOOK_OPEN && !is_admin(auth, who) && !same(typed, own))
         return err_set(err, -EPERM, "you are %s here: only an admin books for somebody else", own[0] ? own : "nobody");

@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "base/moment.h"
+#include "base/plain.h"
 #include "book/feature.h"
 #include "book/pick.h"
 #include "book/routes.h"
@@ -74,8 +75,8 @@ static void draft_fini(struct draft *d)
 static bool take_str(json_t *v, const char *name, size_t max, struct str *ret, struct reply *rp)
 {
     struct str s = str_n(json_string_value(v), json_string_length(v));
-    if (!json_is_string(v) || s.len > max || !str_utf8_ok(s))
-        return reply_refuse(rp, 400, "%s must be text of at most %zu bytes without control characters", name, max);
+    if (!json_is_string(v) || s.len > max || !plain_typed(s))
+        return reply_refuse(rp, 400, "%s must be text of at most %zu bytes without " CONTROLS, name, max);
     *ret = s;
     return true;
 }

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/moment.h"
+#include "base/plain.h"
 #include "book/feature.h"
 #include "book/queue.h"
 #include "book/routes.h"
@@ -102,8 +103,8 @@ struct asked_for {
 
 static bool take_text(struct str v, const char *name, size_t max, struct str *ret, struct reply *rp)
 {
-    if (v.len > max || !str_utf8_ok(v))
-        return reply_refuse(rp, 400, "%s must be text of at most %zu bytes without control characters", name, max);
+    if (v.len > max || !plain_typed(v))
+        return reply_refuse(rp, 400, "%s must be text of at most %zu bytes without " CONTROLS, name, max);
     *ret = v;
     return true;
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/moment.h"
+#include "base/plain.h"
 
 struct comments {
     json_t *root; /* an object: host -> list or object of entries */
@@ -123,7 +124,7 @@ void comments_get(const struct comments *c, const char *host, int index, int64_t
     snprintf(ret->comment, sizeof(ret->comment), "%.*s", (int)MIN(comment.len, sizeof(ret->comment) - 1), comment.p);
     if (!booking_person_ok(str_of(ret->name))) /* cut within a character, or with control characters */
         comments_clean(name, ret->name, sizeof(ret->name));
-    if (!str_utf8_ok(str_of(ret->comment)))
+    if (!plain_typed(str_of(ret->comment)))
         comments_clean(comment, ret->comment, sizeof(ret->comment));
     if (date.len && moment_parse(date, "date", now_ms, NULL, &until_ms, NULL) == 0)
         ret->until_ms = until_ms / MINUTE_MS * MINUTE_MS;
@@ -178,7 +179,7 @@ void comments_clean(struct str s, char *out, size_t size)
     for (s = str_trim(s); s.len;) {
         uint32_t c = 0;
         size_t bytes = MAX(str_utf8(s, &c), 1u);
-        bool letter = c >= 0xa0 || /* U+0080 to U+009F are control characters */
+        bool letter = (c >= 0xa0 && plain_point(c)) ||
                       (s.p[0] && (strchr("-_.,+/#&", s.p[0]) || (s.p[0] >= '0' && s.p[0] <= '9') ||
                                   ((s.p[0] | 32) >= 'a' && (s.p[0] | 32) <= 'z')));
         if (n + bytes >= size)

@@ -11,6 +11,7 @@
 #include "access/auth.h"
 #include "base/log.h"
 #include "base/order.h"
+#include "base/plain.h"
 #include "base/rand.h"
 #include "format/words.h"
 #include "model/gather.h"
@@ -42,7 +43,7 @@ static void key_of(struct str id, char key[NODE_KEY_MAX], struct node_id *ret)
 static bool clean_name(struct str in, char out[NAME_MAX_LEN])
 {
     in = str_trim(in);
-    if (in.len == 0 || in.len > VESTA_NAME_MAX || !str_utf8_ok(in))
+    if (in.len == 0 || in.len > VESTA_NAME_MAX || !plain_typed(in))
         return false;
     for (size_t i = 0; i < in.len; i++)
         out[i] = strchr(".,-@[]:;\"\\/\t", in.p[i]) ? '_' : in.p[i];

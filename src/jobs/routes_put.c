@@ -8,6 +8,7 @@
 #include "access/auth.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "base/rand.h"
 #include "base/when.h"
 #include "hub/hub.h"
@@ -96,8 +97,8 @@ static enum reply_how store_label(struct hub *h, struct request *rq, const struc
 static bool take_text(json_t *v, const char *name, size_t max, const char **ret, struct reply *rp)
 {
     struct str s = str_n(json_string_value(v), json_string_length(v));
-    if (!json_is_string(v) || !s.len || s.len > max || !str_utf8_ok(s))
-        return reply_refuse(rp, 400, "%s must be text of 1 to %zu bytes without control characters", name, max);
+    if (!json_is_string(v) || !s.len || s.len > max || !plain_typed(s))
+        return reply_refuse(rp, 400, "%s must be text of 1 to %zu bytes without " CONTROLS, name, max);
     *ret = s.p;
     return true;
 }
@@ -118,9 +119,8 @@ static bool take_kind(json_t *v, const char **ret, struct reply *rp)
 static bool take_person(json_t *v, const char **ret, struct reply *rp)
 {
     struct str s = str_n(json_string_value(v), json_string_length(v));
-    if (!json_is_string(v) || !name_ok(s, 63))
-        return reply_wrong(rp, "person must be a login: text without quotes, slashes or control characters, at most 63 "
-                               "bytes");
+    if (!json_is_string(v) || !name_ok(s, 63) || !plain_typed(s))
+        return reply_wrong(rp, "person must be a login: text of at most 63 bytes without quotes, slashes, " CONTROLS);
     *ret = s.p;
     return true;
 }

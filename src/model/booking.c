@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/plain.h"
 
 const char *const booking_kind_words[BOOKING_KINDS] = {"booking", "wait"};
 const char *const booking_words[BOOKING_STATES] = {"planned", "active", "over", "released"};
@@ -64,6 +65,5 @@ int booking_order(const void *x, const void *y)
 
 bool booking_person_ok(struct str s)
 {
-    return s.len && s.len < BOOKING_PERSON_MAX && str_utf8_ok(s) && !memchr(s.p, '\t', s.len) && s.p[0] != ' ' &&
-           s.p[s.len - 1] != ' ';
+    return s.len && s.len < BOOKING_PERSON_MAX && plain_is(s) && s.p[0] != ' ' && s.p[s.len - 1] != ' ';
 }

@@ -44,7 +44,7 @@ struct booking *booking_copy(const struct booking *h);
 /* By start, then by id. For qsort over pointers to them. */
 int booking_order(const void *a, const void *b);
 
-/* A person's name as it may be typed: 1 to 63 bytes of UTF-8 without control characters, no blank at either end. */
+/* A person's name as it may be typed: 1 to 63 bytes of UTF-8 that plain_point accepts, no blank at either end. */
 bool booking_person_ok(struct str s);
 
 /* The booking of a device, for screens. */

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/plain.h"
 
 bool label_name_ok(struct str s)
 {
@@ -12,7 +13,7 @@ bool label_name_ok(struct str s)
 
 bool label_value_ok(struct str s)
 {
-    return s.len && s.len <= LABEL_VALUE_MAX && !memchr(s.p, '\t', s.len) && str_utf8_ok(s);
+    return s.len && s.len <= LABEL_VALUE_MAX && plain_is(s);
 }
 
 bool labels_next(struct str *rest, struct str *ret_name, struct str *ret_value)

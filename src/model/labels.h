@@ -12,7 +12,7 @@
 
 /* Letters, digits, '.', '_' and '-', which is not the first: nothing that JSON or a filter would have to escape. */
 bool label_name_ok(struct str s);
-bool label_value_ok(struct str s); /* not empty, UTF-8 without control characters or tabs */
+bool label_value_ok(struct str s); /* not empty, UTF-8 that plain_point accepts */
 
 /* The next one of *rest, which begins as the whole text; false: there is none. */
 bool labels_next(struct str *rest, struct str *ret_name, struct str *ret_value);

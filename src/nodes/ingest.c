@@ -7,6 +7,7 @@
 #include "access/tokens.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/plain.h"
 #include "base/rand.h"
 #include "hub/look.h"
 #include "nodes/feature.h"
@@ -341,6 +342,8 @@ static bool post_blob(struct post *p, const struct frame *f)
         node_fact_fini(&p->facts);
         p->facts = facts;
         p->facts_id = f->id;
+        if (!plain_typed(str_of(facts.name)))
+            return bad_frames(p, "the name of a node must be text without " CONTROLS);
     } else {
         struct proc_list procs = {0};
         if (wire_procs(f, &procs, &err) < 0)

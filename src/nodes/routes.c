@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/order.h"
+#include "base/plain.h"
 #include "base/when.h"
 #include "hub/handlers.h"
 #include "hub/past.h"
@@ -116,7 +117,8 @@ static enum reply_how patch_node(struct api *a, struct request *rq, struct reply
         if (strcmp(key, "name") == 0 && (json_is_null(v) || (json_is_string(v) && json_string_length(v) == 0)))
             name = ""; /* back to its own */
         else if (strcmp(key, "name") == 0 && json_is_string(v) &&
-                 name_ok(str_n(json_string_value(v), json_string_length(v)), NAME_MAX_LEN - 1))
+                 name_ok(str_n(json_string_value(v), json_string_length(v)), NAME_MAX_LEN - 1) &&
+                 plain_typed(str_of(json_string_value(v))))
             name = json_string_value(v);
         else if (strcmp(key, "retired") == 0 && json_is_boolean(v))
             retired = json_is_true(v);
@@ -124,8 +126,8 @@ static enum reply_how patch_node(struct api *a, struct request *rq, struct reply
             maintenance = json_is_true(v);
         else {
             reply_problem(rp, 400,
-                          "'%.40s' is not understood: name (text without quotes, slashes or control characters, "
-                          "at most %d bytes), retired and maintenance (true or false) can be set",
+                          "'%.40s' is not understood: name (text of at most %d bytes without quotes, slashes, " CONTROLS
+                          "), retired and maintenance (true or false) can be set",
                           key, NAME_MAX_LEN - 1);
             return REPLY_NOW;
         }

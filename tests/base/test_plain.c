@@ -54,6 +54,39 @@ static void every_way_replaces_what_may_not_be_shown(void **unused)
     assert_string_equal(nul.p, "a" MARK "b");
 }
 
+static void what_users_write_has_no_controls_and_no_bidi_marks(void **unused)
+{
+    static const char *const good[] = {"", "kim", "a\tb", "\t", "ä 日本 \u200d\u3000", "=1;2", "\u05d0 \u0627"};
+    static const char *const bad[] = {"a\nb",
+                                      "\r",
+                                      "\033[m",
+                                      "\x7f",
+                                      "a\xc2\x85"
+                                      "b",
+                                      "\u061c",
+                                      "\u200e",
+                                      "\u200f",
+                                      "\u202a",
+                                      "\u202b",
+                                      "\u202c",
+                                      "\u202d",
+                                      "\u202e",
+                                      "\u2066",
+                                      "\u2067",
+                                      "\u2068",
+                                      "\u2069",
+                                      "\xff",
+                                      "a\t\u202e"};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(good); i++)
+        assert_true(plain_typed(str_of(good[i])));
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        print_message("%zu\n", i);
+        assert_false(plain_typed(str_of(bad[i])));
+    }
+}
+
 static void of_a_hubs_json_the_escapes_are_cleaned_too(void **unused)
 {
     static const struct {
@@ -136,6 +169,7 @@ static void a_message_is_cleaned_whichever_way_it_goes(void **unused)
 }
 
 TESTS(cmocka_unit_test(every_way_replaces_what_may_not_be_shown),
+      cmocka_unit_test(what_users_write_has_no_controls_and_no_bidi_marks),
       cmocka_unit_test(of_a_hubs_json_the_escapes_are_cleaned_too),
       cmocka_unit_test(colours_of_our_own_stay_where_they_are_wanted),
       cmocka_unit_test(json_of_ours_shows_no_control_and_nothing_that_turns_text_round),

@@ -169,7 +169,11 @@ class EvilHubTest(lib.Case):
 
     def test_curls_table_and_the_hubs_own_json_are_clean(self):
         self.agent = self.token("agent")
-        node = sender.Node("turn\u202eed", uuid="GPU-turned")
+        evil = sender.Node("turn\u202eed")
+        status, _, said = lib.ask(self.hub.url + "/api/v1/batches", "POST", evil.stream(evil.facts(), evil.batch()), {"Authorization": "Bearer " + self.agent, "Content-Type": "application/octet-stream"})
+        self.assertEqual((status, b"the name of a node must be text without control characters and bidirectional marks" in said), (400, True), said)
+        self.agent = self.token("agent")
+        node = sender.Node("turned", uuid="GPU-turned")
         self.post("/api/v1/batches", node.stream(node.facts(note="a\u2066note"), node.procs((7, "lee\u200f", "py\u202e", "py\u202e x")), node.batch()), "application/octet-stream")
         for path in ("/?term=true", "/?term=true&detail=true", "/gpu_table?term=true", "/?width=120", "/api/v1/state", "/api/v1/people"):
             _, _, body = lib.ask(self.hub.url + path, headers={"User-Agent": "curl/8"})

@@ -150,7 +150,8 @@ static void names_are_cleaned_as_the_form_did(void **unused)
                  {"a-b_c.d,e+f/g#h&i", "a-b_c.d,e+f/g#h&i"},
                  {"J\xc3\xb6rg", "J\xc3\xb6rg"},
                  {"\"'<>", ""},
-                 {"a\nb", "a b"}};
+                 {"a\nb", "a b"},
+                 {"a\u202eb", "a b"}};
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

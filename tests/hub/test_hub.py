@@ -846,6 +846,11 @@ class Browsers(HubCase):
         self.assertNotIn("command", made)
         self.assertIn("other machines cannot reach this hub", made["detail"])
         self.assertIn("rack 4", self.run_ok(lib.MUSTER, "token", "list", "--data", self.path("data")))
+        for note in ("a\u2067b", "a\u061cb", "a\u0090b"):
+            status, _, body = make({"role": "enroll", "note": note})
+            self.assertEqual((status, "control characters and bidirectional marks" in json.loads(body)["detail"]), (400, True))
+            status, _, err = self.run_any(lib.MUSTER, "token", "new", "--role", "enroll", "--note", note, "--data", self.path("data"))
+            self.assertNotEqual(status, 0, err)
         n = Node("n1")
         self.assertEqual(self.post(h, n.first(), made["token"])[0], 200)
         self.assertEqual([x["name"] for x in self.state(h)["nodes"]], [n.name])

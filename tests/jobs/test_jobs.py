@@ -146,7 +146,8 @@ class Jobs(lib.Case):
 
     def test_bad_bodies_are_told_what_is_wrong(self):
         good = self.made(self.kim, name="x", start=BASE)["id"]
-        for body, words in ((b"{", "JSON"), (b"[]", "object"), ({}, "name"), ({"name": ""}, "name"), ({"name": "a\nb"}, "name"), ({"name": "x" * 300}, "name"), ({"name": 7}, "name"),
+        for body, words in ((b"{", "JSON"), (b"[]", "object"), ({}, "name"), ({"name": ""}, "name"), ({"name": "a\nb"}, "name"), ({"name": "a\u202eb"}, "bidirectional marks"), ({"name": "a\u009bb"}, "control characters"), ({"name": "x", "person": "kim\u200f"}, "bidirectional marks"),
+                            ({"name": "x" * 300}, "name"), ({"name": 7}, "name"),
                             ({"name": "x", "kind": "A b"}, "kind"), ({"name": "x", "start": "soon"}, "start"), ({"name": "x", "start": 99999999999999}, "start"),
                             ({"name": "x", "start": BASE, "end": BASE - 1000}, "before"), ({"name": "x", "devices": "GPU-a"}, "devices"), ({"name": "x", "devices": ["a,b"]}, "devices"),
                             ({"name": "x", "pids": [0]}, "pids"), ({"name": "x", "pids": [1] * 300}, "pids"), ({"name": "x", "parent": "0000000000000001"}, "parent"),

@@ -42,6 +42,7 @@ static void what_cannot_be_a_label_is_left_out(void **unused)
     labels_add(&labels, STR("a"), STR("x\ny=z"));
     labels_add(&labels, STR("a"), STR("x\ty"));
     labels_add(&labels, STR("a"), STR("x\xff"));
+    labels_add(&labels, STR("a"), STR("x\u202ey"));
     labels_add(&labels, STR("a"), str_n(text, sizeof(text)));
     assert_null(labels);
     labels_add(&labels, str_n(text, LABEL_NAME_MAX), str_n(text, LABEL_VALUE_MAX));

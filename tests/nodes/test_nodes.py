@@ -352,6 +352,7 @@ class Names(NodesCase):
         self.assertSoon(lambda: (self.names(), uuids()), (want, apart))
         self.assertEqual(self.ask("PATCH", "/api/v1/nodes/dgx1~2", {"name": "gold"})[0], 200)
         self.assertEqual(self.ask("PATCH", "/api/v1/nodes/silver", {"name": "dgx1"})[0], 409)
+        self.assertEqual([self.ask("PATCH", "/api/v1/nodes/silver", {"name": name})[0] for name in ("a\u202eb", "a\u009bb", "a\u200eb")], [400] * 3)
         self.assertSoon(self.names, {**want, b.key: "gold"})
         self.assertEqual(self.ask("PATCH", "/api/v1/nodes/" + a.key, {"retired": True})[0], 200)
         self.assertEqual(self.say(b)[0], 200)
