@@ -20,7 +20,7 @@
 #define OWN_NAMES                                                                                                      \
     "config,listen,data,start_empty,store,store_password_file,advertise,address,host_names,log_level,log_format,tls,"  \
     "tls_cert,"                                                                                                        \
-    "tls_key,hubs_ca_file,max_connections,max_per_address"
+    "tls_key,hubs_ca_file,max_connections,max_per_address,sandbox,sandbox_folders"
 
 #define SETTINGS cluster
 #include "base/opt_def.h"

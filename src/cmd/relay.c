@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/process.h"
+#include "base/sandbox.h"
 #include "base/timer.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
@@ -35,6 +36,9 @@ const struct opt relay_cmd_opts[] = {
         .url = true),
 #define SETTING(name, member, ...) OPT_ROW(relay_conf, name, machines.member, __VA_ARGS__)
 #include "relay/settings.def"
+    OPT(relay_conf, sandbox, 0, OPT_BOOL, NULL, NULL,
+        "the relay and every ssh can write only to sandbox_folders and temporary folders (Landlock)"),
+    OPT(relay_conf, sandbox_folders, 0, OPT_LIST, NULL, "DIR", "folders that they can write to"),
     OPT(relay_conf, log_level, 0, OPT_CHOICE, "info", "LEVEL", "error, warn, info or debug", .choices = log_levels),
     OPT(relay_conf, log_format, 0, OPT_CHOICE, "text", "FORMAT", "text or json", .choices = log_formats),
     {0},
@@ -193,6 +197,8 @@ int cmd_relay(int argc, char **argv)
     raise_files();
     run.loop = event_base_new();
     r = read_token(&conf, &token, &err);
+    if (r == 0 && conf.sandbox)
+        r = sandbox_start("relay", NULL, &conf.sandbox_folders, &err);
     if (r == 0) {
         struct post_conf pc = {.hub = conf.hub,
                                .token = token.p,

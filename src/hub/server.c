@@ -20,6 +20,7 @@
 #include "base/order.h"
 #include "base/process.h"
 #include "base/rand.h"
+#include "base/sandbox.h"
 #include "base/timer.h"
 #include "base/workers.h"
 #include "base/zone.h"
@@ -364,6 +365,8 @@ static int open_store(struct hub *h, const struct hub_conf *conf, struct err *er
     int r = file_mkdirs(h->data, 0700, err);
     if (r == 0)
         check_folder_mode(h->data);
+    if (r == 0 && conf->sandbox)
+        r = sandbox_start("hub", h->data, &conf->sandbox_folders, err); /* the first thread is the store's */
     if (r == 0)
         r = features_join(features, h, conf, &sc, err);
     if (r == 0 && conf->samples)

@@ -8,10 +8,12 @@ import itertools
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import ssl
 import struct
+import tempfile
 import threading
 import time
 import urllib.parse
@@ -234,6 +236,32 @@ class Folder(lib.Case):
             self.assertEqual(f"other users have access to the data folder (mode {mode or 0:04o}): chmod 700 '{data}'" in hub.text, warned, hub.text)
             self.assertEqual("other users" in hub.text, warned)
             self.assertEqual(os.stat(data).st_mode & 0o7777, mode or 0o700)  # never changed
+
+
+class Sandbox(HubCase):
+    def test_a_hub_in_the_sandbox_and_its_programs_write_to_its_folders_alone(self):
+        top = tempfile.mkdtemp(dir=os.path.abspath(lib.BIN))  # not below /tmp, which can be written
+        self.addCleanup(shutil.rmtree, top)
+        for name in ("more", "outside"):
+            os.mkdir(f"{top}/{name}")
+        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+            f.write(f"sandbox: true\nsandbox_folders: ['{top}/more']\nchannels:\n" +
+                    "".join(f"  {name}: {{type: command, command: [/bin/sh, -c, 'cat > {top}/{name}/told']}}\n" for name in ("more", "outside")))
+        hub = self.start_hub("--config", self.path("muster.yaml"), data=f"{top}/data")
+        line = hub.wait_line(r"sandbox: (writes are limited|this kernel has no Landlock)")
+        limited = "limited" in line.group(1)
+        admin = {"Authorization": "Bearer " + self.token("admin", data=f"{top}/data")}
+        told = {name: lib.ask(f"{hub.url}/api/v1/channels/{name}/test", method="POST", headers=admin)[0] for name in ("more", "outside")}
+        self.assertEqual({name: status == 200 for name, status in told.items()}, {"more": True, "outside": not limited})
+        self.assertEqual((os.path.exists(f"{top}/more/told"), os.path.exists(f"{top}/outside/told")), (True, not limited))
+        self.assertEqual(hub.stop(), 0)
+        hub = self.start_hub("--config", self.path("muster.yaml"), data=f"{top}/data")
+        self.assertEqual(lib.ask(f"{hub.url}/api/v1/whoami", headers=admin)[0], 200)  # what it wrote is there
+        self.assertEqual(hub.stop(), 0)
+        if limited:
+            shutil.rmtree(f"{top}/more")
+            status, _, err = self.run_any(lib.MUSTER, "hub", "--config", self.path("muster.yaml"), "--data", f"{top}/data", "--listen", "127.0.0.1:0")
+            self.assertEqual((status != 0, f"sandbox: cannot open '{top}/more'" in err), (True, True), err)
 
 
 class InClear(lib.Case):

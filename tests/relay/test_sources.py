@@ -287,7 +287,8 @@ class Sources(lib.Case):
         hub.wait_line(url)
         token = self.path("relay.token", self.token("relay") + "\n", 0o600)
         relay = self.start(lib.MUSTER, "relay", "--hub", url, "--token-file", token, "--sources", f"consul:{c.url}/v1/health/service/gpu",
-                           "--sources", f"file_sd:{self.dir}/sd.json", "--nodes", "gpu02", "--ssh-program", ssh)
+                           "--sources", f"file_sd:{self.dir}/sd.json", "--nodes", "gpu02", "--ssh-program", ssh, "--sandbox")
+        relay.wait_line(r"sandbox: (writes are limited|this kernel has no Landlock)")
 
         def labels(query=""):
             try:

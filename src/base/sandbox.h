@@ -1,0 +1,17 @@
+/*
+ * sandbox.h: keeps this process, its threads and every program that it starts from writing outside some folders, for
+ * good (Landlock, Linux 5.19 and later). Reading is not limited. Before the first thread: threads that run already stay
+ * free.
+ */
+#pragma once
+
+#include "base/opt.h"
+
+/*
+ * May be written: data (NULL: none), folders (more; absent ones are an error), /tmp, /var/tmp, $TMPDIR, /dev/null and
+ * /dev/tty. -ENOSYS, -EOPNOTSUPP: the kernel cannot; nothing is limited. All errors have a sentence.
+ */
+int sandbox_writes(const char *data, const struct opt_list *folders, struct err *err);
+
+/* The same for a program: in force it is a line in the log; where the kernel cannot, a warning and 0. */
+int sandbox_start(const char *area, const char *data, const struct opt_list *folders, struct err *err);
