@@ -58,12 +58,12 @@ struct hub_alerts {
     int64_t last_silence, looked_ms, rest_ms;
     wandb_error_fn *wandb_error; /* NULL: not registered */
     bool led;                    /* this hub led when it last looked */
-    struct timer *turn;          /* set: a look is under way, … */
-    size_t part;                 /* … in this part of it, … */
-    int64_t spent_us;            /* … took so long so far, … */
-    struct node_place at;        /* … has got to this node, … */
-    uint64_t renames;            /* … when so many nodes had been renamed, … */
-    int begun;                   /* … and was begun so many times */
+    struct timer *turn;          /* set: an evaluation is running */
+    size_t part;                 /* of the evaluation */
+    int64_t spent_us;            /* by it, so far */
+    struct node_place at;        /* the node it has reached */
+    uint64_t renames;            /* of nodes, before it started */
+    int begun;                   /* how often it started */
 };
 
 #define SETTINGS alert

@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 
-/* Of eight bytes, those that need a look: below 0x20, '"', '\', or above 0x7e. The top bit of the first such byte is
- * set, and none before it; what is set behind it means nothing. */
+/* Of eight bytes, those that may need an escape: below 0x20, '"', '\', or above 0x7e. The top bit of the first such
+ * byte is set, and none before it; what is set behind it means nothing. */
 static inline uint64_t json_special(uint64_t w)
 {
     const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;

@@ -43,8 +43,7 @@ static const struct opt report_opts[] = {
     OPT(report_conf, people_companies, 0, OPT_PATH, NULL, "FILE",
         "with --data or --config: the companies of a W&B dashboard's config.yaml"),
     OPT(report_conf, source, 's', OPT_CHOICE, "auto", "SOURCE",
-        "what agents saw, what Weights & Biases says, or both beside each other; auto: agents, or W&B where they saw "
-        "nothing",
+        "agents' data, that of Weights & Biases, or both; auto: agents, or W&B if they have no data",
         .choices = sources),
     OPT(report_conf, period, 'p', OPT_CHOICE, "daily", "PERIOD",
         "a row per company and day, week or month; overall: one per company; summary: one per company and project; "
@@ -54,7 +53,7 @@ static const struct opt report_opts[] = {
     OPT(report_conf, from, 0, OPT_STR, NULL, "DAY",
         "from this day on: 2026-11-01, or -30d (default: the first with nodes; of a summary the first of the week)"),
     OPT(report_conf, to, 0, OPT_STR, NULL, "DAY", "up to this day and with it (default: yesterday)"),
-    OPT(report_conf, last, 'n', OPT_STR, NULL, "TIME", "so long up to then, as 30d, instead of --from"),
+    OPT(report_conf, last, 'n', OPT_STR, NULL, "TIME", "the length of the report, as 30d, instead of --from"),
     OPT(report_conf, zone, 'z', OPT_STR, NULL, "ZONE", "whose days, as Asia/Tokyo (default: the hub's)"),
     OPT(report_conf, week_start, 0, OPT_CHOICE, "sunday", "DAY", "weeks begin on it", .choices = week_days),
     OPT(report_conf, partial, 0, OPT_BOOL, NULL, NULL, "monthly: the month that is not over, too"),

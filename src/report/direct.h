@@ -7,7 +7,7 @@
 
 struct past_source;
 
-/* What a hub knows beside its records. Borrowed. */
+/* A hub's settings and nodes, for a report. Borrowed. */
 struct report_direct {
     struct people *people;
     const char *zone; /* of the hub: usage.zone; NULL: this machine's */

@@ -333,7 +333,7 @@ static void keep_error(struct hub_wandb *d, const struct command_result *r, char
     error = str_trim(error);
     snprintf(out, SAID_MAX, "%.*s%s%.*s", (int)MIN(line.len, 150u), line.len ? line.p : "", line.len ? ": " : "",
              (int)MIN(error.len, 160u), error.len ? error.p : "");
-    out[strcspn(out, "\n")] = '\0'; /* a line of what is kept */
+    out[strcspn(out, "\n")] = '\0'; /* state_keep writes it as a line */
 }
 
 /* What is to be done is for whoever leads, by what is stored. */

@@ -535,7 +535,7 @@ class Installing(lib.Case):
         self.assertEqual(self.build(tree, {"MUSTER_LIB": self.path("elsewhere/libmuster.so.0")}), ["libmuster.so.0", "muster"])
 
     def test_pip_needs_no_compiler(self):
-        """The package is Python alone then: files are read, and the sampler names what is missing or takes the library that it is told."""
+        """The package is Python alone then: files are read, and the sampler needs a library: MUSTER_LIB names one."""
         tree, target, empty = self.path("tree"), self.path("target"), self.path("bin")
         os.mkdir(empty)
         shutil.copytree(os.path.join(lib.TOP, "python"), os.path.join(tree, "python"), ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The commands of docs/migrating/gpu-dashboard.md, as the page has them, in a folder with the old tool's config.yaml and dataset alone, against the stand-in of W&B."""
+"""Runs the commands of docs/migrating/gpu-dashboard.md in a folder with the old tool's config.yaml and dataset alone, against the stand-in of W&B."""
 import csv
 import datetime
 import io
@@ -36,7 +36,7 @@ ROWS = """date,company_name,project,run_id,tags,created_at,updated_at,state,dura
 
 class GpuDashboard(lib.Case):
     def commands(self, page, begin, end):
-        """Of the blocks between two headings: those of the program, without what stands behind #."""
+        """Of the blocks between two headings: those of the program, without comments."""
         part = page[page.index(begin):page.index(end)]
         blocks = "".join(re.findall(r"```sh\n(.*?)```", part, re.S))
         return [re.sub(r"\s+#.*", "", line).removesuffix(" &") for line in blocks.splitlines() if line.startswith("build/muster ")]
