@@ -70,11 +70,11 @@ static void csv_has_the_original_headings_and_plain_numbers(void **unused)
                                      "ignore_runs\r\n"),
                      summary);
     assert_ptr_equal(strstr(en, "Company,Week start,Total GPU hours (h),GPU utilization rate (%),"), en);
-    assert_non_null(strstr(ja, "\r\nRobert'); DROP TABLE,2024-10-04,12,6.3,12.3,100,5,6,1,1,192,12,1.5\r\n"));
+    assert_non_null(strstr(ja, "\r\n\"Robert'); DROP TABLE\",2024-10-04,12,6.3,12.3,100,5,6,1,1,192,12,1.5\r\n"));
     /* a cell that a spreadsheet would run is text */
     assert_non_null(strstr(ja, "\r\n'=cmd|' /C calc'!A0,2024-10-05,0,0,0,0,0,0,0,1,192,0,0\r\n"));
     assert_null(strstr(ja, "\n="));
-    assert_non_null(strstr(summary, "\r\nRobert'); DROP TABLE,'-1+1,12,1,0,0,0\r\n"));
+    assert_non_null(strstr(summary, "\r\n\"Robert'); DROP TABLE\",'-1+1,12,1,0,0,0\r\n"));
     assert_non_null(strstr(summary, "\r\n<img onerror=alert(1)>,,0,0,0,0,0\r\n"));
 }
 
@@ -173,7 +173,7 @@ static void both_sources_stand_beside_each_other(void **unused)
     assert_ptr_equal(strstr(csv,
                             "Company,Date,W&B GPU hours (h),Held GPU hours (h),Busy GPU hours (h),Difference (h),"),
                      csv);
-    assert_non_null(strstr(csv, "\r\nRobert'); DROP TABLE,2024-10-04,12,20,10,-8,6.3,10.4,12.3,50,1,1,192\r\n"));
+    assert_non_null(strstr(csv, "\r\n\"Robert'); DROP TABLE\",2024-10-04,12,20,10,-8,6.3,10.4,12.3,50,1,1,192\r\n"));
     assert_ptr_equal(strstr(ja, "企業名,W&B GPU使用時間(h),実測GPU使用時間(h),実測GPU稼働時間(h),差(h),"), ja);
     assert_non_null(strstr(json, "\"source\":\"both\""));
     assert_non_null(strstr(json, "\"pulled\":1728086400"));
@@ -219,7 +219,7 @@ static void what_gpus_really_did_stands_beside_both_where_it_is_known(void **unu
         AUTO_FREE char *runs_csv = both_at(REPORT_SUMMARY, true, REPORT_CSV, HEADINGS_EN);
         AUTO_FREE char *runs_json = both_at(REPORT_SUMMARY, true, REPORT_JSON, HEADINGS_EN);
         AUTO_FREE char *want =
-            mem_fmt("\r\nRobert'); DROP TABLE,2024-10-04,12,20,10,-8,6.3,10.4,12.3,50,1,1,192%s%s\r\n",
+            mem_fmt("\r\n\"Robert'); DROP TABLE\",2024-10-04,12,20,10,-8,6.3,10.4,12.3,50,1,1,192%s%s\r\n",
                     effective ? ",6,10" : "", tensor ? ",2,5" : "");
         AUTO_FREE char *run = mem_fmt(",fewer GPUs,%s%s\r\n", effective ? ",2.5,5" : "", tensor ? ",1.3,2.5" : "");
         AUTO_FREE char *none = mem_fmt(",no such host,%s%s\r\n", effective ? ",," : "", tensor ? ",," : "");
