@@ -245,7 +245,7 @@ static void show_booking(struct alert_replay *r, const struct booking *h, int64_
             continue;
         book_of_device(r->book, p.uuid, at_ms, &now, &next);
         live_book(r->live, live_find(r->live, p.n->key), (size_t)(p.d - p.n->devices), pick_booking(now, &a),
-                  pick_booking(next, &b), at_ms);
+                  pick_booking(next, &b), booking_end_ms(h), at_ms);
     }
 }
 

@@ -69,16 +69,19 @@ static const struct booking_now *as_now(const struct hub *h, const struct bookin
     return ret;
 }
 
-/* judge_ms 0: the next tick says what it means. */
-static void show_device(struct hub *h, struct node_now *n, size_t device, int64_t now_ms, int64_t judge_ms)
+/* x: the booking that was changed, or NULL. judge_ms 0: the next tick says what it means. */
+static void show_device(struct hub *h, struct node_now *n, size_t device, const struct booking *x, int64_t now_ms,
+                        int64_t judge_ms)
 {
+    const struct booking_now *had = n->devices[device].booking;
+    int64_t ended_ms = !had ? 0 : x && x->id == had->id ? booking_end_ms(x) : had->until_ms;
     const struct booking *now = NULL, *next = NULL;
     const struct node_now *on;
     struct booking_now a = {0}, b = {0};
     struct str uuid = str_of(n->devices[device].fact.uuid);
     if (live_find_device(h->live, uuid, &on) && on == n) /* else another node has it, too, and had it first */
         book_of_device(h->book, uuid, now_ms, &now, &next);
-    live_book(h->live, n, device, as_now(h, now, &a), as_now(h, next, &b), judge_ms);
+    live_book(h->live, n, device, as_now(h, now, &a), as_now(h, next, &b), ended_ms, judge_ms);
 }
 
 /* The devices a node has now carry their bookings. */
@@ -87,15 +90,15 @@ static void show_bookings(void *self, const struct news *w)
     struct hub *h = ((struct hub_book *)self)->h;
     struct node_now *n = w->kind == NEWS_DEVICES ? live_find(h->live, w->node) : NULL;
     for (size_t i = 0; n && i < n->n_devices; i++)
-        show_device(h, n, i, w->now_ms, w->now_ms);
+        show_device(h, n, i, NULL, w->now_ms, w->now_ms);
 }
 
 /* The nodes that have a device of these. */
-static void show_all(struct hub *h, const char *devices, int64_t now_ms)
+static void show_all(struct hub *h, const char *devices, const struct booking *x, int64_t now_ms)
 {
     for (struct pick_device p = {.rest = str_of(devices)}; pick_next(h->live, &p);)
         if (p.d)
-            show_device(h, live_find(h->live, p.n->key), (size_t)(p.d - p.n->devices), now_ms, now_ms);
+            show_device(h, live_find(h->live, p.n->key), (size_t)(p.d - p.n->devices), x, now_ms, now_ms);
 }
 
 void bookings_take(struct hub *h, const struct booking *x, int64_t now_ms)
@@ -104,8 +107,8 @@ void bookings_take(struct hub *h, const struct booking *x, int64_t now_ms)
     AUTO_FREE char *left = mem_str(was ? was->devices : "");
 
     book_take(h->book, x, now_ms);
-    show_all(h, left, now_ms);
-    show_all(h, x->devices, now_ms);
+    show_all(h, left, x, now_ms);
+    show_all(h, x->devices, x, now_ms);
 }
 
 /* Another hub booked it. A wait that is written again was heard of there. */
@@ -145,7 +148,7 @@ struct moving {
 static void on_moved(void *arg, const struct booking *x, enum booking_state to)
 {
     struct moving *m = arg;
-    show_all(m->h, x->devices, m->now_ms);
+    show_all(m->h, x->devices, x, m->now_ms);
     if (to == BOOKING_OVER)
         tell(m->h, x, EVENT_EXPIRED, x->person, x->until_ms);
     if (to == BOOKING_OVER && hold_waits(x) && hub_leads(m->h))
@@ -186,8 +189,8 @@ static void written(void *arg, int result)
     const struct booking *x = result == 0 ? book_find(h->book, w->id) : NULL;
     if (x) {
         tell(h, x, w->kind, w->by, x->changed_ms);
-        show_all(h, left, now_ms);
-        show_all(h, x->devices, now_ms);
+        show_all(h, left, x, now_ms);
+        show_all(h, x->devices, x, now_ms);
     }
     if (w->late && x && x->kind == BOOKING_WAIT) {
         queue_heard(hub_book_of(h)->queue, x->id, now_ms);
@@ -296,7 +299,7 @@ static int load_bookings(void *self, struct err *err)
     const struct node_now *const *nodes = live_nodes(h->live, true, &n);
     for (size_t i = 0; r >= 0 && i < n; i++)
         for (size_t k = 0; k < nodes[i]->n_devices; k++)
-            show_device(h, live_find(h->live, nodes[i]->key), k, h->started_ms, 0);
+            show_device(h, live_find(h->live, nodes[i]->key), k, NULL, h->started_ms, 0);
     return r;
 }
 

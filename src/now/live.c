@@ -748,14 +748,16 @@ void live_labels(struct live *l, struct node_now *node, const char *labels)
 }
 
 void live_book(struct live *l, struct node_now *node, size_t device, const struct booking_now *booking,
-               const struct booking_now *next, int64_t now_ms)
+               const struct booking_now *next, int64_t ended_ms, int64_t now_ms)
 {
     struct live_node *n = own(node);
     struct device_now *d = &node->devices[device];
     bool differs = node_set_booking(&d->booking, booking);
 
-    if (differs && n->devs[device].why == WHY_BOOKED)
+    if (differs && n->devs[device].why == WHY_BOOKED) {
         n->devs[device].why = WHY_NOT_YET; /* its words are others now */
+        n->devs[device].left_ms = booking ? 0 : MIN(ended_ms, now_ms);
+    }
     differs |= node_set_booking(&d->next, next);
     if (differs)
         judge_again(l, n, true, now_ms);

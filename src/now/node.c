@@ -483,6 +483,9 @@ static int64_t device_since(const struct node_now *n, const struct device_now *d
         return n->collect_since_ms;
     if (v->state == DEV_STALE && (d->at_ms || n->at_ms))
         return MIN(d->at_ms ? d->at_ms : n->at_ms, now_ms);
+    bool was_held = d->state == DEV_BUSY || d->state == DEV_HELD;
+    if (v->why == WHY_BOOKED && !was_held) /* the same at every hub, whenever it heard of the booking */
+        return MIN(d->booking->from_ms, now_ms);
     return now_ms;
 }
 

@@ -712,6 +712,25 @@ static void a_refused_twin_shows_for_a_minute(void **unused)
     live_free(l);
 }
 
+static void a_gpu_that_is_only_booked_is_so_since_the_booking(void **unused)
+{
+    static const int64_t idle[] = {0, 0};
+    struct live *l = live_new(NULL, NULL, NULL);
+    struct node_now *n = node_with_gpus(l, "k1", NOW);
+    struct booking_now b = {.id = 1, .from_ms = NOW + 5000, .until_ms = NOW + 60000, .person = "kim"};
+
+    (void)unused;
+    send_util(l, n, 1, idle, 2, NOW + 1000, NOW + 1000);
+    assert_int_equal(n->devices[0].state, DEV_FREE);
+    live_book(l, n, 0, &b, NULL, 0, NOW + 7123); /* this hub heard of it late */
+    assert_int_equal(n->devices[0].state, DEV_HELD);
+    assert_int_equal(n->devices[0].since_ms, NOW + 5000);
+    live_book(l, n, 0, NULL, NULL, NOW + 8000, NOW + 8456); /* given back */
+    assert_int_equal(n->devices[0].state, DEV_FREE);
+    assert_int_equal(n->devices[0].since_ms, NOW + 8000);
+    live_free(l);
+}
+
 static void a_gpu_that_vanishes_is_lost_and_comes_back_the_same(void **unused)
 {
     struct live *l = live_new(NULL, NULL, NULL);
@@ -1032,6 +1051,7 @@ TESTS(cmocka_unit_test(nodes_are_in_order_as_they_come_and_go),
       cmocka_unit_test(a_clock_that_is_off_is_measured_and_told_once),
       cmocka_unit_test(a_new_run_takes_the_node_until_its_elder_speaks_again),
       cmocka_unit_test(a_refused_twin_shows_for_a_minute),
+      cmocka_unit_test(a_gpu_that_is_only_booked_is_so_since_the_booking),
       cmocka_unit_test(a_gpu_that_vanishes_is_lost_and_comes_back_the_same),
       cmocka_unit_test(a_split_gpu_is_what_its_instances_are),
       cmocka_unit_test(a_node_that_is_joined_takes_the_silent_ones_place),
