@@ -170,6 +170,10 @@ static void facts_that_went_come_again(void **unused)
     struct store *s = open_dir(dir, true);
     h_send(s, &m, h_batch(&m, 0, H0, 4, 5000), NULL, NULL);
     must(store_settle(s, &err), &err);
+    for (int i = 0; i < 8; i++) { /* blobs are kept for some logs more */
+        h_send(s, &m, h_batch(&m, 1, H0 + i * 20000, 4, 5000), NULL, NULL);
+        must(store_settle(s, &err), &err);
+    }
     now_ms = LATE;
     h_send(s, &m, h_batch(&m, 1, LATE, 4, 5000), NULL, NULL);
     must(store_settle(s, &err), &err);
