@@ -172,7 +172,7 @@ static struct str no_header(UNUSED const struct request *rq, UNUSED const char *
 /* The body of a reply, or its problem as an error. */
 static int take_reply(struct reply *rp, struct buf *ret, struct err *err)
 {
-    json_auto_t *o = rp->status ? json_loadb(rp->body.p ? rp->body.p : "", rp->body.len, 0, NULL) : NULL;
+    json_auto_t *o = rp->status ? client_json(buf_str(&rp->body)) : NULL;
     const char *detail = json_string_value(json_object_get(o, "detail"));
 
     if (rp->status)
