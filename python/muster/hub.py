@@ -20,7 +20,7 @@ DEVICES_MAX = 256
 
 
 def find_token(token=None):
-    """Given, of the environment, or in the file that the environment names; None: there is none. A file that other users can read is refused, as `muster` refuses it."""
+    """Given, of the environment, or in the file that the environment names; None if not found. A file that other users can read is refused, as `muster` refuses it."""
     token = token or os.environ.get("MUSTER_TOKEN")
     path = os.environ.get("MUSTER_TOKEN_FILE")
     if not token and path:

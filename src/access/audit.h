@@ -13,7 +13,7 @@
 #include "access/tokens.h"
 
 #define AUDIT_REFUSED_BURST 100   /* refused requests that are entries at once; … */
-#define AUDIT_REFUSED_EVERY 60000 /* … then one each so many ms */
+#define AUDIT_REFUSED_EVERY 60000 /* … then one in this many ms */
 
 struct api;
 struct audit;

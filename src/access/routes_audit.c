@@ -18,7 +18,7 @@ struct audit_list {
     size_t limit, n;
     bool lines; /* JSON lines */
     bool more;
-    struct buf person; /* "person":"kim", as an entry has it; empty: all */
+    struct buf person; /* the field "person":"kim" of the entries; empty: all */
     struct buf *out;
     struct json j;
 };

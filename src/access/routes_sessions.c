@@ -121,7 +121,7 @@ static void answer_logout(void *arg, int result)
     free(l);
 }
 
-/* Those of the cookies, and where all every one of who asks; answers when that is durable. */
+/* Ends the sessions of the cookies, with all every session of the client; answers when that is durable. */
 static enum reply_how end_sessions(struct api *a, struct request *rq, struct reply *rp, bool all)
 {
     struct leaving *l = NEW(struct leaving, .rp = *rp);

@@ -41,9 +41,9 @@ bool sessions_view(const struct sessions *s, size_t i, int64_t now_ms, struct se
 /* Whether it is one of this person, or without a name of this token. */
 bool session_is_of(const char *person, const char *token, const struct token *own);
 int64_t sessions_id(struct str cookie); /* 0: it is no cookie of ours */
-/* False: there is none; else done is called when that is on disk. */
+/* False: not found; else done is called when that is on disk. */
 bool sessions_end_one(struct sessions *s, int64_t id, void (*done)(void *arg, int result), void *arg);
-/* Those of a Cookie header; all: and every one of this person, or without a name of this token. How many; done is
- * called when that is on disk, unless it is 0. */
+/* The sessions of a Cookie header; all: and every one of this person, or without a name of this token. How many; done
+ * is called when that is on disk, unless it is 0. */
 size_t sessions_end(struct sessions *s, struct str header, const struct token *own, bool all,
                     void (*done)(void *arg, int result), void *arg);

@@ -14,7 +14,7 @@ bool plain_point(uint32_t c); /* may be shown as it is; of controls none, so a l
 bool plain_is(struct str s);  /* all of it; then the functions below copy it as it is */
 /* May a user write this as a name, a comment or a label? UTF-8 that plain_point accepts, and tabs. */
 bool plain_typed(struct str s);
-#define CONTROLS "control characters and bidirectional marks" /* what it refuses, in words */
+#define CONTROLS "control characters and bidirectional marks" /* what it refuses, for messages */
 size_t plain_room(struct str s);                              /* no answer of theirs is longer */
 
 int plain_line(struct buf *out, struct str s);   /* a name, a cell, a sentence: line ends and tabs become blanks */

@@ -13,5 +13,5 @@
  */
 int sandbox_writes(const char *data, const struct opt_list *folders, struct err *err);
 
-/* The same for a program: in force it is a line in the log; where the kernel cannot, a warning and 0. */
+/* The same for a program: active, it is a line in the log; where the kernel cannot, a warning and 0. */
 int sandbox_start(const char *area, const char *data, const struct opt_list *folders, struct err *err);

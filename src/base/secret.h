@@ -15,7 +15,7 @@
 bool secret_url(struct buf *out, struct str url);
 int secret_text(struct buf *out, struct str s); /* the same for every address in a sentence */
 
-/* A host as an address has it ("db", "db:8123", "[::1]:5432") without its port and brackets. */
+/* The host of an address ("db", "db:8123", "[::1]:5432") without its port and brackets. */
 struct str secret_host(struct str host);
 /* Is it this machine: a name or an address of loopback, a socket, or no host at all? */
 bool secret_host_is_local(struct str host);

@@ -497,7 +497,7 @@ static bool message(struct settings *s, const struct told *t, struct buf *ret)
     return true;
 }
 
-/* The rule of these texts. tells: somebody is told of it even where the settings have no text. */
+/* The rule of these texts. tells: it is sent even where the settings have no text. */
 static void put_rule_texts(struct settings *s, const struct told *t, size_t n, const char *more, bool tells)
 {
     AUTO_BUF members = BUF_INIT(SETTINGS_MAX);

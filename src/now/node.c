@@ -445,7 +445,7 @@ void node_make_remark(struct live_node *n)
     n->why = WHY_NOT_YET; /* words are made again */
 }
 
-/* A hub that read the moment back has it to the minute: below 0 where this one did, above where the other one did. */
+/* A hub that read the time back has it to the minute: below 0 if that is this hub, above 0 if it is the other. */
 static int cmp_idle(int64_t own_ms, int64_t other_ms)
 {
     if (!own_ms || !other_ms || llabs(own_ms - other_ms) >= MINUTE_MS)
@@ -484,7 +484,7 @@ static int64_t device_since(const struct node_now *n, const struct device_now *d
     if (v->state == DEV_STALE && (d->at_ms || n->at_ms))
         return MIN(d->at_ms ? d->at_ms : n->at_ms, now_ms);
     bool was_held = d->state == DEV_BUSY || d->state == DEV_HELD;
-    if (v->why == WHY_BOOKED && !was_held) /* the same at every hub, whenever it heard of the booking */
+    if (v->why == WHY_BOOKED && !was_held) /* the same at every hub, however late it got the booking */
         return MIN(d->booking->from_ms, now_ms);
     return now_ms;
 }

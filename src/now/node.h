@@ -13,7 +13,7 @@ struct live_dev {
     int64_t new_known_ms, new_work_ms; /* the same within the batch being read; 0: none */
     int64_t left_ms;  /* who was on it before the hub started left it then; 0: nobody, or it was seen since */
     int64_t free_ms;  /* out of sight, it was free before, since then; 0: it was not */
-    bool idle_told;   /* idle_since_ms is as another hub has it */
+    bool idle_told;   /* idle_since_ms came from another hub */
     bool from_before; /* known_ms and work_ms are of before the hub started */
     size_t cap_procs, cap_custom;
     struct last_minute util; /* for device_now.util_mean */

@@ -60,7 +60,7 @@ static size_t booked_by(struct api *a, const char *person, int64_t now_ms)
     return devices;
 }
 
-/* Their bookings, the GPUs they use, and their averages: t, NULL where there are none yet. */
+/* Their bookings, the GPUs they use, and their averages: t, NULL if unknown. */
 static void lately_json(struct json *j, struct api *a, const struct trend *t, const char *person, double used,
                         int64_t now_ms)
 {

@@ -17,7 +17,7 @@ struct trend_person {
 };
 struct trend {
     int64_t to_ms;        /* end of the newest hour in it, whether that has records or not; set by the caller */
-    int64_t from_ms;      /* beginning of the oldest hour with records; 0: there is none */
+    int64_t from_ms;      /* beginning of the oldest hour with records; 0 if none */
     int64_t newest_ms;    /* of the newest hour with records */
     size_t hours[TRENDS]; /* with records */
     size_t n, cap;

@@ -96,7 +96,7 @@ static void read_back(struct usage_trend *a, int64_t now_ms)
     k->trend.to_ms = zone_period(stat.zone, PERIOD_HOUR, 0, now_ms, &next_ms);
     mem_copy_str(k->dir, sizeof(k->dir), h->place);
     a->reading = work_add(h->own_work, &k->job, LIMIT_MS) == 0;
-    if (!a->reading) /* too much is asked at once: at the next tick */
+    if (!a->reading) /* the workers are full: at the next tick */
         seed_free(k);
 }
 

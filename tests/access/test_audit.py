@@ -6,7 +6,7 @@ import re
 import lib
 
 MACHINES = {("post", "/api/v1/batches"), ("post", "/api/v1/shared"), ("post", "/api/v1/sources"), ("get", "/register/"), ("post", "/update/host/{id}")}
-NO_CHANGE = {("post", "/api/v1/alerts/test"), ("post", "/api/v1/say"), ("post", "/api/v1/waits/{id}")}  # say: what it does is asked of other routes, which are entries
+NO_CHANGE = {("post", "/api/v1/alerts/test"), ("post", "/api/v1/say"), ("post", "/api/v1/waits/{id}")}  # say: it calls other routes, which are entries
 SIGNED = {("post", "/slack/events"), ("post", "/slack/command"), ("post", "/slack/action")}  # by Slack; the same
 
 
@@ -149,7 +149,7 @@ class Audit(lib.Case):
         self.start_it()
         for _ in range(130):
             self.assertEqual(self.send("post", "/api/v1/login", '{"token": "x"}')[0], 400)
-        self.assertEqual(self.send("post", "/api/v1/tokens", token=self.member)[0], 403)  # users have a limit of their own
+        self.assertEqual(self.send("post", "/api/v1/tokens", token=self.member)[0], 403)  # users have another limit
         rows = self.until_last({"person": "kim"})
         self.assertEqual(len(rows), 101)
         self.assertEqual(rows[-1]["skipped"], 30)

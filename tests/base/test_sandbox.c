@@ -81,7 +81,7 @@ static void a_folder_that_is_not_there_is_an_error(void **unused)
     struct err err = {0};
 
     (void)unused;
-    int r = sandbox_writes("/tmp", &folders, &err); /* nothing is in force then */
+    int r = sandbox_writes("/tmp", &folders, &err); /* nothing is active then */
     assert_true(r == -ENOENT || r == -ENOSYS || r == -EOPNOTSUPP);
     assert_true(r != -ENOENT || strstr(err.msg, "cannot open '/nonexistent/folder'"));
 }
