@@ -18,22 +18,21 @@ struct backup_conf {
 
 static const struct opt backup_opts[] = {
     DATA_FOLDER_OPTS(backup_conf),
-    OPT(backup_conf, check, 0, OPT_BOOL, NULL, NULL, "make none: read FILE and say whether it is whole"),
-    OPT(backup_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress"),
+    OPT(backup_conf, check, 0, OPT_BOOL, NULL, NULL, "check that FILE is complete instead of writing it"),
+    OPT(backup_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "print no progress"),
     {0},
 };
 const struct opt_cmd backup_help = {
     .name = "muster backup",
-    .summary = "a hub's data as one file, while it runs",
+    .summary = "write a hub's data into one file, while it runs",
     .args = "FILE",
     .about =
-        "Everything the hub has acknowledged up to now: history, processes, events, names, tokens, and the small "
-        "files beside them (certificate, local token). The hub need not stop and is not slowed down. FILE appears "
-        "under its name when it is complete and on disk; - writes to standard output. It holds secrets, so only you "
-        "may read it.",
+        "Contains everything the hub has acknowledged: history, processes, events, names, tokens, and the small files "
+        "of the data folder (certificate, local token). The hub keeps running at full speed. FILE appears when it is "
+        "complete and on disk; - writes to standard output. It contains secrets, so only you may read it.",
     .examples = "muster backup /backup/muster-$(date +%F)  # today's\n"
-                "muster backup - | ssh vault 'cat > muster.backup'  # somewhere else\n"
-                "muster backup --check muster.backup  # is it whole?",
+                "muster backup - | ssh vault 'cat > muster.backup'  # on another machine\n"
+                "muster backup --check muster.backup  # is it complete?",
     .opts = backup_opts,
     .conf_size = sizeof(struct backup_conf),
 };

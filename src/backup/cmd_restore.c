@@ -14,19 +14,19 @@ struct restore_conf {
 };
 
 static const struct opt restore_opts[] = {
-    OPT(restore_conf, data, 'd', OPT_PATH, NULL, "DIR", "the folder to make (default: the one `muster up` uses)"),
-    OPT(restore_conf, force, 'f', OPT_BOOL, NULL, NULL, "DIR is not empty: keep what is there beside it"),
-    OPT(restore_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress"),
+    OPT(restore_conf, data, 'd', OPT_PATH, NULL, "DIR", "folder to create", .default_text = "that of `muster up`"),
+    OPT(restore_conf, force, 'f', OPT_BOOL, NULL, NULL,
+        "replace a folder that is not empty; the old one is kept next to it"),
+    OPT(restore_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "print no progress"),
     {0},
 };
 const struct opt_cmd restore_help = {
     .name = "muster restore",
-    .summary = "a backup becomes a data folder again",
+    .summary = "restore a backup into a data folder",
     .args = "FILE",
-    .about =
-        "FILE is read through first: one that is damaged, cut off, or of a newer muster changes nothing. The folder "
-        "is made beside DIR and put in its place at once, so that DIR is the old one or the new one, whatever "
-        "happens. Stop the hub before; start it afterwards.",
+    .about = "It first reads all of FILE: a file that is damaged, truncated, or from a newer muster changes nothing. "
+             "It creates the new folder next to DIR and then renames it, so that DIR is always the old or the new "
+             "folder. Stop the hub before; start it afterwards.",
     .examples = "muster restore muster.backup --data /var/lib/muster --force",
     .opts = restore_opts,
     .conf_size = sizeof(struct restore_conf),

@@ -23,29 +23,28 @@ struct store_cmd_conf {
 };
 
 static const struct opt store_opts[] = {
-    OPT(store_cmd_conf, store, 's', OPT_STR, NULL, "URL", "the store, where no PLACE is given", .url = true),
-    OPT(store_cmd_conf, password_file, 0, OPT_PATH, NULL, "FILE",
-        "file with the password for it; ~/.pgpass does as well"),
-    OPT(store_cmd_conf, print, 0, OPT_BOOL, NULL, NULL, "init: only print the statements"),
-    OPT(store_cmd_conf, json, 0, OPT_BOOL, NULL, NULL, "status, check: as JSON"),
-    OPT(store_cmd_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress"),
+    OPT(store_cmd_conf, store, 's', OPT_STR, NULL, "URL", "the store, if no PLACE is given", .url = true),
+    OPT(store_cmd_conf, password_file, 0, OPT_PATH, NULL, "FILE", "file with the password of the server",
+        .default_text = "~/.pgpass"),
+    OPT(store_cmd_conf, print, 0, OPT_BOOL, NULL, NULL, "init: print the SQL statements only"),
+    OPT(store_cmd_conf, json, 0, OPT_BOOL, NULL, NULL, "status, check: print JSON"),
+    OPT(store_cmd_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "print no progress"),
     {0},
 };
 const struct opt_cmd store_help = {
     .name = "muster store",
-    .summary = "a store that several hubs share: make it, look at it, move into it",
+    .summary = "create, check and move a store that several hubs share",
     .args = "init|status|check|move [PLACE] [TO]",
-    .about =
-        "PLACE is postgres://USER@HOST/DATABASE; for check and move a hub's data folder, too. `init` makes the tables, "
-        "or brings them up to date, which a hub that starts does as well; so it does for samples in "
-        "clickhouse://USER@HOST/DATABASE. `status` says which hubs there are, which of "
-        "them leads, and how far behind compaction is; of ClickHouse what each replica has. `check` reads every chunk "
-        "and every batch. `move` FROM TO takes "
-        "a folder's store to a server, or back: while no hub uses either; broken off, the same command goes on; FROM "
-        "is left as it is. Certificates, the local token and W&B's runs stay in the hub's data folder.",
+    .about = "PLACE is postgres://USER@HOST/DATABASE, and for check and move also the data folder of a hub. `init` "
+             "creates the tables or updates them, as a hub does at start; it also does so for samples in "
+             "clickhouse://USER@HOST/DATABASE. `status` prints the hubs, which of them leads, and how far behind "
+             "compaction is; for ClickHouse the state of each replica. `check` reads every chunk and every batch. "
+             "`move` FROM TO copies the store of a folder to a server, or back, while no hub uses either; after an "
+             "interruption the same command continues. FROM is not changed. Certificates, the local token and W&B's "
+             "runs stay in the hub's data folder.",
     .examples = "muster store init postgres://muster@db/muster  # once; the role must own the database\n"
-                "muster store status postgres://muster@db/muster  # who leads, and how far behind what is\n"
-                "muster store check /var/lib/muster  # is all of it readable?\n"
+                "muster store status postgres://muster@db/muster  # who leads, and the lag of each hub\n"
+                "muster store check /var/lib/muster  # is everything readable?\n"
                 "muster store move /var/lib/muster postgres://muster@db/muster  # then `muster hub --store` there",
     .opts = store_opts,
     .conf_size = sizeof(struct store_cmd_conf),

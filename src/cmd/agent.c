@@ -17,14 +17,12 @@ const struct opt_cmd agent_help = {
     .name = "muster agent",
     .summary = "read this node's GPUs and send them to a hub",
     .args = "[pause TIME | resume | status]",
-    .about =
-        "Runs until it is told to end (SIGTERM); SIGHUP reads the settings again. Installed on nodes as muster-agent, "
-        "which takes the same options.\n\n"
-        "pause lets go of the driver for the given time, for a reset or an upgrade; resume ends that; status says "
-        "how the running agent does. They speak to the agent that uses the same state folder.",
+    .about = "Runs until SIGTERM; SIGHUP reloads the settings. It is installed on nodes as muster-agent, with the same "
+             "options.\n\n`pause` releases the driver for the given time, for a reset or an upgrade; `resume` ends the "
+             "pause; `status` prints the state of the running agent. They act on the agent with the same state folder.",
     .examples = "muster-agent --hub https://hub:8765 --token-file /etc/muster/token  # send this node\n"
-                "muster-agent pause 10m  # let go of the driver\n"
-                "muster-agent status  # how it does\n",
+                "muster-agent pause 10m  # release the driver\n"
+                "muster-agent status  # print its state\n",
     .opts = agent_opts,
 };
 

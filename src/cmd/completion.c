@@ -15,9 +15,9 @@
 static const struct opt completion_opts[] = {{0}};
 const struct opt_cmd completion_help = {
     .name = "muster completion",
-    .summary = "what Tab completes, for bash, zsh or fish",
+    .summary = "print the completion script for bash, zsh or fish",
     .args = "bash | zsh | fish",
-    .about = "Prints a script for the shell to read. `make install` puts all three where the shells look for them.",
+    .about = "`make install` installs all three scripts.",
     .examples = "source <(muster completion bash)  # in this shell, or in ~/.bashrc\n"
                 "muster completion zsh > ~/.zfunc/_muster  # with ~/.zfunc in fpath before compinit\n"
                 "muster completion fish > ~/.config/fish/completions/muster.fish",

@@ -15,9 +15,9 @@ const struct opt_cmd config_help = {
     .name = "muster config",
     .summary = "show the hub's settings, check a configuration file",
     .args = "show | check [FILE|-]",
-    .about = "`show` prints every setting with the value now in force (defaults, file, environment, flags) as YAML "
-             "that can be saved and edited; secrets are left out. `check` reads a file (default: the one the hub "
-             "would read) and says what is wrong, with its line.",
+    .about = "`show` prints every setting with its current value (defaults, file, environment, flags) as YAML that can "
+             "be saved and edited, without secrets. `check` reads a file (default: the one that the hub would read) "
+             "and prints errors with their line.",
     .examples = "muster config show > muster.yaml  # a file with everything in it\n"
                 "muster config show | muster config check -  # always fine\n"
                 "muster config check /etc/muster/muster.yaml",

@@ -29,15 +29,14 @@ struct doctor_conf {
 
 static const struct opt doctor_opts[] = {
     CLIENT_OPTS(doctor_conf, client),
-    OPT(doctor_conf, data, 'd', OPT_PATH, NULL, "DIR", "the data or state folder to look at"),
+    OPT(doctor_conf, data, 'd', OPT_PATH, NULL, "DIR", "data or state folder to check"),
     {0},
 };
 const struct opt_cmd doctor_help = {
     .name = "muster doctor",
-    .summary = "check driver, permissions, disk, hub, token and clock, and say what to do",
-    .about = "Asks one thing after the other and prints a line for each: ok, note or FAIL, with what to do. The hub is "
-             "asked where --hub (or MUSTER_HUB) names "
-             "one, or where one answers on this machine. Exit status 1 when something failed.",
+    .summary = "check driver, permissions, disk, hub, token and clock, and print what to do",
+    .about = "Prints a line per check: ok, note or FAIL, with what to do. It checks the hub of --hub (or MUSTER_HUB), "
+             "or the hub on this machine. Exit status 1: a check failed.",
     .examples = "muster doctor  # this machine\n"
                 "muster doctor --hub http://hub:8765 --token-file t  # and whether it can reach that hub",
     .opts = doctor_opts,

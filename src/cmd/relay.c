@@ -46,15 +46,12 @@ const struct opt relay_cmd_opts[] = {
 const struct opt_cmd relay_help = {
     .name = "muster relay",
     .summary = "read machines without an agent, over ssh or by their files, and send them to a hub",
-    .about =
-        "One ssh connection per machine is kept open; on it a small shell script prints a sample every few seconds. "
-        "Nothing is installed or written there, and root is not needed. ssh never asks: host keys must be known and "
-        "the key must be accepted beforehand. A hub whose settings name `nodes` starts a relay by itself; this command "
-        "is for running one elsewhere.\n\n"
-        "Machines on which GPU Monitor's scripts run are known by the files these leave: pulled over HTTP "
-        "(--files-pull) or pushed into a folder (--files-watch).\n\n"
-        "SIGHUP reads the settings again: machines that are new are connected to, those that are gone are shown as "
-        "unlisted for ten minutes.",
+    .about = "Keeps one ssh connection per machine open, on which a small shell script prints a sample every few "
+             "seconds. It installs and writes nothing there, and needs no root. ssh runs without questions: the host "
+             "keys must be known and the key must be accepted. A hub with the setting `nodes` starts a relay itself; "
+             "use this command to run a relay elsewhere.\n\nMachines that run the scripts of GPU Monitor are read from "
+             "its files: pulled over HTTP (--files-pull) or pushed into a folder (--files-watch).\n\nSIGHUP reloads "
+             "the settings: it connects to new machines, and shows removed ones as unlisted for ten minutes.",
     .examples =
         "muster relay --hub http://hub:8765 --token-file relay.token --nodes gpu[01-20]  # twenty machines\n"
         "muster relay --hub http://hub:8765 --token-file relay.token --nodes a --nodes root@b:2222 --ssh-jump gate",

@@ -37,43 +37,44 @@ struct report_conf {
 
 static const struct opt report_opts[] = {
     CLIENT_OPTS(report_conf, client),
-    OPT(report_conf, data, 'd', OPT_PATH, NULL, "DIR", "read this data folder instead of asking a hub"),
+    OPT(report_conf, data, 'd', OPT_PATH, NULL, "DIR", "data folder to read instead of a hub"),
     OPT(report_conf, config, 0, OPT_PATH, NULL, "FILE",
-        "ask no hub; the hub's muster.yaml says where the data folder is and which companies there are"),
+        "the hub's muster.yaml: data folder and companies; no hub is queried"),
     OPT(report_conf, people_companies, 0, OPT_PATH, NULL, "FILE",
-        "with --data or --config: the companies of a W&B dashboard's config.yaml"),
+        "with --data or --config: config.yaml of a W&B dashboard, for its companies"),
     OPT(report_conf, source, 's', OPT_CHOICE, "auto", "SOURCE",
-        "agents' data, that of Weights & Biases, or both; auto: agents, or W&B if they have no data",
+        "measurements of agents, runs of Weights & Biases, or both side by side; auto: agents, or W&B if agents have "
+        "no data",
         .choices = sources),
     OPT(report_conf, period, 'p', OPT_CHOICE, "daily", "PERIOD",
-        "a row per company and day, week or month; overall: one per company; summary: one per company and project; "
-        "runs: one per run of W&B, against what agents saw of it",
+        "rows: per company and day, week or month; overall: per company; summary: per company and project; runs: per "
+        "run of W&B, compared with the measurements of agents",
         .choices = report_words),
     OPT(report_conf, company, 'c', OPT_STR, NULL, "NAME", "only this company"),
-    OPT(report_conf, from, 0, OPT_STR, NULL, "DAY",
-        "from this day on: 2026-11-01, or -30d (default: the first with nodes; of a summary the first of the week)"),
-    OPT(report_conf, to, 0, OPT_STR, NULL, "DAY", "up to this day and with it (default: yesterday)"),
-    OPT(report_conf, last, 'n', OPT_STR, NULL, "TIME", "the length of the report, as 30d, instead of --from"),
-    OPT(report_conf, zone, 'z', OPT_STR, NULL, "ZONE", "whose days, as Asia/Tokyo (default: the hub's)"),
-    OPT(report_conf, week_start, 0, OPT_CHOICE, "sunday", "DAY", "weeks begin on it", .choices = week_days),
-    OPT(report_conf, partial, 0, OPT_BOOL, NULL, NULL, "monthly: the month that is not over, too"),
+    OPT(report_conf, from, 0, OPT_STR, NULL, "DAY", "first day: 2026-11-01, or -30d",
+        .default_text = "the first with nodes; of a summary the first of the week"),
+    OPT(report_conf, to, 0, OPT_STR, NULL, "DAY", "last day", .default_text = "yesterday"),
+    OPT(report_conf, last, 'n', OPT_STR, NULL, "TIME", "length of the period before --to, e.g. 30d; instead of --from"),
+    OPT(report_conf, zone, 'z', OPT_STR, NULL, "ZONE", "time zone of days, e.g. Asia/Tokyo",
+        .default_text = "the hub's"),
+    OPT(report_conf, week_start, 0, OPT_CHOICE, "sunday", "DAY", "first day of a week", .choices = week_days),
+    OPT(report_conf, partial, 0, OPT_BOOL, NULL, NULL, "monthly: include the current month"),
     OPT(report_conf, headings, 0, OPT_CHOICE, "en", "LANGUAGE", "language of the headings, en or the original Japanese",
         .choices = headings_words),
-    OPT(report_conf, format, 'f', OPT_CHOICE, "table", "FORMAT",
-        "for a screen, a spreadsheet, a program, a mail, or paper", .choices = formats),
-    OPT(report_conf, output, 'o', OPT_PATH, NULL, "FILE", "write to this file"),
+    OPT(report_conf, format, 'f', OPT_CHOICE, "table", "FORMAT", "format of the output", .choices = formats),
+    OPT(report_conf, output, 'o', OPT_PATH, NULL, "FILE", "file to write"),
     OPT(report_conf, width, 0, OPT_INT, NULL, "COLUMNS", "width of a table", .default_text = "the terminal's",
         .min = 20, .max = 1000),
     {0},
 };
 const struct opt_cmd report_help = {
     .name = "muster report",
-    .summary = "what companies used of the nodes assigned to them",
+    .summary = "report the usage of companies on the nodes assigned to them",
     .args = "",
-    .about = "Hours, utilisation and runs per company against its assignment, as the W&B dashboard's tables have them, "
-             "from what agents saw or Weights & Biases says. docs/report.md says how each number is made.\n\n"
-             "With --data or --config no hub has to run: the command reads the data folder itself. It changes nothing "
-             "there, and a hub may use the folder meanwhile. Settings are those that `muster hub` would read.",
+    .about = "Prints hours, utilisation and runs of each company against its assignment, as in the tables of the W&B "
+             "dashboard. The source is the agents' data or Weights & Biases. docs/report.md defines each "
+             "number.\n\nWith --data or --config it reads the data folder itself and needs no hub. It changes nothing "
+             "there, and a hub may use the folder meanwhile. It uses the settings that `muster hub` would read.",
     .examples = "muster report --last 30d  # day by day\n"
                 "muster report --period monthly --format csv > months.csv\n"
                 "muster report --period weekly --company Acme --headings ja\n"

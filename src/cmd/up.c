@@ -33,26 +33,24 @@ struct up_conf {
 };
 
 static const struct opt up_opts[] = {
-    OPT(up_conf, demo, 0, OPT_BOOL, NULL, NULL,
-        "show a recorded demo cluster (what happens anyway where there is no GPU)"),
+    OPT(up_conf, demo, 0, OPT_BOOL, NULL, NULL, "show a recorded demo cluster, as on a machine without a GPU"),
     OPTN(up_conf, "no_agent", no_agent, 0, OPT_BOOL, NULL, NULL,
-         "start the hub alone: no agent for this machine, no demo"),
-    OPT(up_conf, data, 'd', OPT_PATH, NULL, "DIR",
-        "where the hub keeps what it knows (default: $XDG_STATE_HOME/muster, /var/lib/muster for root)"),
+         "start the hub only: no agent for this machine, no demo"),
+    OPT(up_conf, data, 'd', OPT_PATH, NULL, "DIR", "data folder of the hub",
+        .default_text = "$XDG_STATE_HOME/muster, /var/lib/muster for root"),
     {0},
 };
 const struct opt_cmd up_help = {
     .name = "muster up",
     .summary = "start a hub and this machine's agent together",
     .args = "[OPTIONS OF muster hub]",
-    .about = "Starts the hub and an agent for this machine's GPUs, and prints the address. Where there is no GPU it "
-             "shows a demo instead: six nodes that play a trace recorded on an H200, marked as a demo on every screen. "
-             "Every option of `muster hub` is taken too.\n\n"
-             "Other nodes are added with the line that is printed. On a terminal a link is printed, too, that logs a "
-             "browser in once, within ten minutes.",
+    .about = "Starts the hub and an agent for this machine's GPUs, and prints the address. Without a GPU it shows a "
+             "demo: six nodes that play a trace recorded on an H200, marked as a demo on every screen. It accepts "
+             "every option of `muster hub`.\n\nIt prints the command that adds other nodes. On a terminal it also "
+             "prints a link that logs in one browser within ten minutes.",
     .examples = "muster up  # this machine, on http://127.0.0.1:8765\n"
                 "muster up --demo --listen 127.0.0.1:9000  # the recorded cluster, on another port\n"
-                "muster up --listen 0.0.0.0:8765 --tls  # for the whole network, with a certificate of its own",
+                "muster up --listen 0.0.0.0:8765 --tls  # for the whole network, with its own certificate",
     .opts = up_opts,
 };
 

@@ -25,32 +25,32 @@ struct fetch_conf {
 };
 
 static const struct opt fetch_opts[] = {
-    OPT(fetch_conf, ini, 'c', OPT_PATH, "config.ini", "FILE", "the hosts: [common] user, hosts, key_filename"),
-    OPT(fetch_conf, output, 'o', OPT_PATH, "load_data.csv", "FILE", "where to write; - for standard output"),
-    OPT(fetch_conf, timeout, 0, OPT_DURATION, "60s", "TIME", "a host that has not told everything by then has failed",
-        .min = 1000, .max = 3600000),
-    OPT(fetch_conf, connections, 0, OPT_INT, "64", "N", "hosts asked at the same time, at most", .min = 1, .max = 1024),
+    OPT(fetch_conf, ini, 'c', OPT_PATH, "config.ini", "FILE",
+        "file with the hosts: [common] user, hosts, key_filename"),
+    OPT(fetch_conf, output, 'o', OPT_PATH, "load_data.csv", "FILE", "file to write; - for standard output"),
+    OPT(fetch_conf, timeout, 0, OPT_DURATION, "60s", "TIME", "maximum time per host", .min = 1000, .max = 3600000),
+    OPT(fetch_conf, connections, 0, OPT_INT, "64", "N", "maximum number of hosts read at the same time", .min = 1,
+        .max = 1024),
     OPT(fetch_conf, accept_new_keys, 0, OPT_BOOL, NULL, NULL,
-        "take the host key of a host that was never seen (ssh's accept-new); one that has changed is always refused"),
+        "accept the key of a new host (ssh's accept-new); a changed key is always refused"),
     OPTN(fetch_conf, "ssh.config", ssh_config, 0, OPT_PATH, NULL, "FILE", "configuration file of ssh",
          .default_text = "the user's"),
     OPTN(fetch_conf, "ssh.known_hosts", known_hosts, 0, OPT_PATH, NULL, "FILE", "file of trusted host keys",
          .default_text = "the user's"),
-    OPTN(fetch_conf, "ssh.jump", jump, 0, OPT_STR, NULL, "HOST", "by way of this host"),
-    OPTN(fetch_conf, "ssh.program", program, 0, OPT_STR, "ssh", "PROGRAM", "what to start as ssh"),
+    OPTN(fetch_conf, "ssh.jump", jump, 0, OPT_STR, NULL, "HOST", "jump host"),
+    OPTN(fetch_conf, "ssh.program", program, 0, OPT_STR, "ssh", "PROGRAM", "ssh program to start"),
     {0},
 };
 const struct opt_cmd fetch_help = {
     .name = "muster fetch",
-    .summary = "ask hosts over ssh once and write Web-GPU-Monitor's load_data.csv",
+    .summary = "read hosts over ssh once and write Web-GPU-Monitor's load_data.csv",
     .about =
-        "Reads the old config.ini, asks all hosts at once, one connection each, and writes the old CSV to the byte. "
-        "A host that cannot be read is named on standard error and has no rows; the others have theirs. `muster "
-        "render` shows it all the same: it is in a second file, load_data.csv.unread. The file "
-        "is replaced as a whole, or not at all when every host failed; the page then names them all.\n\n"
-        "A host whose key is not known is not read, as ssh would not. At a terminal it is asked once whether to take "
-        "such keys; elsewhere --accept-new-keys takes them, which is what the old script did.\n\n"
-        "Ends with 0 when at least one host was read, with 3 when none was.",
+        "Reads the old config.ini, reads all hosts at the same time with one connection each, and writes the old CSV "
+        "byte for byte. A host that cannot be read is named on standard error and has no rows; the other hosts have "
+        "theirs. `muster render` shows it anyway: it is in a second file, load_data.csv.unread. The file is replaced "
+        "as a whole, or not at all if every host failed; the page then names them all.\n\nA host with an unknown key "
+        "is not read, as with ssh. On a terminal it asks once whether to accept such keys; elsewhere --accept-new-keys "
+        "accepts them, as the old script did.\n\nExit status 0: at least one host was read; 3: none was.",
     .examples = "muster fetch -c config.ini  # writes load_data.csv here\n"
                 "muster fetch -c config.ini -o -  # to standard output",
     .opts = fetch_opts,

@@ -18,26 +18,26 @@ struct render_conf {
 };
 
 static const struct opt render_opts[] = {
-    OPT(render_conf, input, 'i', OPT_PATH, NULL, "FILE",
-        "a load_data.csv to show, also where a hub is set; load_data.csv here when there is neither"),
+    OPT(render_conf, input, 'i', OPT_PATH, NULL, "FILE", "load_data.csv to show instead of a hub",
+        .default_text = "load_data.csv here if no hub is set"),
     CLIENT_OPTS(render_conf, client),
-    OPT(render_conf, output, 'o', OPT_PATH, ".", "DIR", "the folder that gets index.html; made if need be"),
-    OPT(render_conf, title, 0, OPT_STR, "Cluster Overview", "TEXT", "the page's heading"),
-    OPT(render_conf, refresh, 0, OPT_DURATION, "60s", "TIME", "the page loads itself anew so often", .min = 5000,
+    OPT(render_conf, output, 'o', OPT_PATH, ".", "DIR", "folder for index.html; created if needed"),
+    OPT(render_conf, title, 0, OPT_STR, "Cluster Overview", "TEXT", "heading of the page"),
+    OPT(render_conf, refresh, 0, OPT_DURATION, "60s", "TIME", "time between reloads of the page", .min = 5000,
         .max = 86400000),
-    OPT(render_conf, stale, 0, OPT_DURATION, "15m", "TIME", "from this age on the page says that it is old",
-        .min = 10000, .max = 31536000000),
+    OPT(render_conf, stale, 0, OPT_DURATION, "15m", "TIME", "age at which the page is marked as old", .min = 10000,
+        .max = 31536000000),
     {0},
 };
 const struct opt_cmd render_help = {
     .name = "muster render",
     .summary = "write a static page of all GPUs, red and green, for any web server",
-    .about = "One index.html with everything in it. A row is red when its load is 5 % or more, its memory controller's "
-             "above 2 %, or somebody is on the GPU; pointing at it, or a tap, shows the users and the memory used. "
-             "From a load_data.csv, as `muster fetch` or Web-GPU-Monitor write it, memory used is not known; from a "
-             "hub it is. Hosts that cannot be read are shown with the reason: the hub's, or those of "
-             "load_data.csv.unread, which `muster fetch` writes. This file alone makes a page, too.\n\n"
-             "The page is replaced as a whole or, when something fails, left as it is; the exit status is then 3.",
+    .about = "Writes one index.html that contains everything. A row is red if the load is 5 % or more, the load of the "
+             "memory controller is above 2 %, or a process is on the GPU. A pointer or a tap shows the users and the "
+             "memory used. A load_data.csv of `muster fetch` or Web-GPU-Monitor has no memory used; a hub has it. "
+             "Hosts that cannot be read are shown with the reason: the hub's, or those of load_data.csv.unread, which "
+             "`muster fetch` writes. This file alone makes a page, too.\n\nThe page is replaced as a whole. If "
+             "something fails it stays as it is, and the exit status is 3.",
     .examples = "muster fetch -c config.ini; muster render -o /var/www/gpu  # from cron, every 5 minutes\n"
                 "muster render --hub http://hub:8765 -o /var/www/gpu  # the same page from a hub",
     .opts = render_opts,

@@ -15,10 +15,10 @@ const struct cmd vesta_verbs[] = {
 static const struct opt vesta_opts[] = {{0}};
 const struct opt_cmd vesta_help = {
     .name = "muster vesta",
-    .summary = "take over the settings and the history of vesta",
+    .summary = "import the settings and the history of vesta",
     .args = "VERB",
-    .about = "`settings` makes a muster.yaml of vesta's local_settings.yaml; `history` brings its database in. `muster "
-             "vesta VERB --help` explains one; docs/migrating/vesta.md the whole way.",
+    .about = "`settings` makes a muster.yaml from vesta's local_settings.yaml; `history` imports its database. `muster "
+             "vesta VERB --help` explains a verb; docs/migrating/vesta.md describes the migration.",
     .examples = "muster vesta settings local_settings.yaml  # what it would become\n"
                 "muster vesta history data/gpu_states.db --data DIR",
     .opts = vesta_opts,

@@ -28,23 +28,23 @@ struct vesta_history_conf {
 };
 
 static const struct opt history_opts[] = {
-    OPT(vesta_history_conf, data, 'd', OPT_PATH, NULL, "DIR", "into this data folder, which no hub has open"),
+    OPT(vesta_history_conf, data, 'd', OPT_PATH, NULL, "DIR", "data folder to import into; no hub may have it open"),
     OPT(vesta_history_conf, zone, 'z', OPT_STR, NULL, "ZONE", "time zone of vesta's server, e.g. Asia/Tokyo",
         .default_text = "this machine's"),
-    OPT(vesta_history_conf, python, 0, OPT_PATH, "/usr/bin/python3", "FILE", "Python, from 3.9 on"),
+    OPT(vesta_history_conf, python, 0, OPT_PATH, "/usr/bin/python3", "FILE", "Python 3.9 or later"),
     OPT(vesta_history_conf, dry_run, 0, OPT_BOOL, NULL, NULL, "read everything, change nothing"),
-    OPT(vesta_history_conf, jsonl, 0, OPT_BOOL, NULL, NULL, "print it as `muster export` would, instead"),
-    OPT(vesta_history_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress"),
+    OPT(vesta_history_conf, jsonl, 0, OPT_BOOL, NULL, NULL, "print the format of `muster export` instead"),
+    OPT(vesta_history_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "print no progress"),
     {0},
 };
 const struct opt_cmd vesta_history_help = {
     .name = "muster vesta history",
-    .summary = "bring the database of vesta in",
+    .summary = "import the database of vesta",
     .args = "FILE",
-    .about = "Reads gpu_states.db: every row of every host, with its GPUs, users and processes. Vesta may go on "
-             "meanwhile. Rows that hold anything but plain data are refused, counted and passed over; nothing of them "
-             "is run. What is there already is left out, so that it can be done again, after a break or when vesta "
-             "has more. A sender of vesta that posts to this hub then goes on as the same node.",
+    .about = "Reads gpu_states.db: every row of every host, with its GPUs, users and processes. Vesta may run "
+             "meanwhile. Rows that contain anything but plain data are counted and skipped; nothing in them is "
+             "executed. Existing samples are skipped, so that you can run it again after an interruption, or when "
+             "vesta has more. A sender of vesta that posts to this hub continues as the same node.",
     .examples = "muster vesta history data/gpu_states.db --dry-run\n"
                 "muster vesta history data/gpu_states.db --zone Asia/Tokyo --data /var/lib/muster",
     .opts = history_opts,

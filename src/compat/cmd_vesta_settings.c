@@ -41,17 +41,17 @@ struct vesta_settings_conf {
 
 static const struct opt settings_opts[] = {
     OPT(vesta_settings_conf, into, 0, OPT_PATH, NULL, "DIR",
-        "write muster.yaml and the secrets into this folder, where none of them is yet; without it nothing is written"),
+        "folder for muster.yaml and the secrets, which must not exist there", .default_text = "nothing is written"),
     {0},
 };
 const struct opt_cmd vesta_settings_help = {
     .name = "muster vesta settings",
-    .summary = "make a muster.yaml of vesta's local_settings.yaml",
+    .summary = "make a muster.yaml from vesta's local_settings.yaml",
     .args = "[FILE] [-- FLAG...]",
-    .about = "FLAGs are those gpu_status_server.py was started with; what the file says counts before them, as it did. "
-             "Prints the muster.yaml, and on standard error for each key what became of it or why it was left out. "
-             "With --into both the file and the secrets (token, webhook, bot token) are written, the latter into files "
-             "of their own that nobody else may read; they are never printed. Python in the settings is not run.",
+    .about = "FLAGs are the flags of gpu_status_server.py; the file takes precedence over them, as in vesta. Prints "
+             "the muster.yaml, and on standard error for each key what it became or why it was left out. With --into "
+             "it writes the file and the secrets (token, webhook, bot token); only you may read the files with "
+             "secrets. Secrets are never printed. Python in the settings is not executed.",
     .examples = "muster vesta settings local_settings.yaml\n"
                 "muster vesta settings local_settings.yaml --into /etc/muster\n"
                 "muster vesta settings -- --port_num 8080 --token lab --down_th 90 -quiet",

@@ -21,22 +21,21 @@ struct peaks_conf {
 };
 
 static const struct opt peaks_opts[] = {
-    OPT(peaks_conf, metric, 'm', OPT_STR, "compute-util", "NAME", "which: a column of the files, custom ones too"),
-    OPT(peaks_conf, workers, 'w', OPT_LIST, NULL, "N,N...", "only these, by the number in the file's name"),
-    OPT(peaks_conf, per_job, 'j', OPT_BOOL, NULL, NULL, "of each job"),
+    OPT(peaks_conf, metric, 'm', OPT_STR, "compute-util", "NAME", "column of the files, also a custom one"),
+    OPT(peaks_conf, workers, 'w', OPT_LIST, NULL, "N,N...", "only these workers, by the number in the file name"),
+    OPT(peaks_conf, per_job, 'j', OPT_BOOL, NULL, NULL, "print values per job"),
     OPT(peaks_conf, json, 0, OPT_BOOL, NULL, NULL,
-        "as JSON: worker number, with --per-job job number, then a list per GPU"),
-    OPT(peaks_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
+        "print JSON: worker number, with --per-job job number, then a list per GPU"),
+    OPT(peaks_conf, csv, 0, OPT_BOOL, NULL, NULL, "print CSV"),
     {0},
 };
 const struct opt_cmd peaks_help = {
     .name = "muster peaks",
-    .summary = "highest values per GPU, out of the files of Dask workers",
+    .summary = "print the highest values per GPU from the files of Dask workers",
     .args = "DIR",
-    .about =
-        "DIR holds the files of muster.dask or dask-metrics, worker_0.csv and so on: the number in the name is the "
-        "worker's. It may also be one such file. Files of any length are read as a stream; a value that is not "
-        "there is not zero.",
+    .about = "DIR contains files of muster.dask or dask-metrics, worker_0.csv and so on; the number in the name is the "
+             "worker's. It may also be one such file. Files of any length are read as a stream. A missing value does "
+             "not count as 0.",
     .examples = "muster peaks out --metric total-mem  # each worker, each GPU\n"
                 "muster peaks out --metric compute-util --workers 0,8 --per-job --json",
     .opts = peaks_opts,

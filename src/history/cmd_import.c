@@ -32,23 +32,23 @@ struct import_conf {
 };
 
 static const struct opt import_opts[] = {
-    OPT(import_conf, data, 'd', OPT_PATH, NULL, "DIR", "into this data folder, which no hub has open"),
+    OPT(import_conf, data, 'd', OPT_PATH, NULL, "DIR", "data folder to import into; no hub may have it open"),
     CLIENT_OPTS(import_conf, client),
     OPT(import_conf, dry_run, 0, OPT_BOOL, NULL, NULL, "read everything, change nothing"),
-    OPT(import_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress"),
+    OPT(import_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "print no progress"),
     {0},
 };
 const struct opt_cmd import_help = {
     .name = "muster import",
-    .summary = "bring exported history in",
+    .summary = "import exported history",
     .args = "FILE...",
-    .about = "Reads what `muster export` wrote, in any of its formats; - is standard input. Samples that are there "
-             "already are left out, so that a file can be imported again. A line that cannot be read stops it with the "
-             "file, the line and the column; what came before stays, and counts once when the file is imported "
-             "again.\n\nInto a running hub (--hub, with an enroll token) samples and events go as an agent's would; "
-             "processes and jobs go into a data folder only.",
+    .about =
+        "Reads the output of `muster export` in any of its formats; - is standard input. Samples that exist already "
+        "are skipped, so that a file can be imported again. A line that cannot be read stops the import with the file, "
+        "line and column; earlier lines stay imported.\n\nInto a running hub (--hub, with an enroll token) it sends "
+        "samples and events, as an agent does. Processes and jobs can only be imported into a data folder.",
     .examples = "muster import day.jsonl --data DIR\n"
-                "muster import --dry-run *.csv  # are they whole?\n"
+                "muster import --dry-run *.csv  # check the files\n"
                 "muster import day.jsonl --hub http://hub:8765 --token-file enroll.token",
     .opts = import_opts,
     .conf_size = sizeof(struct import_conf),

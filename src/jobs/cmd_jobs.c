@@ -44,7 +44,7 @@ const struct opt_cmd runs_help = {
 };
 const struct opt_cmd jobs_help = {
     .name = "muster jobs",
-    .summary = "the same as `muster runs`",
+    .summary = "list runs, as `muster runs`",
     .args = "",
     .about = "The older name of `muster runs`. Exit status 1: there is none.",
     .examples = "muster jobs --last 7d --person kim",

@@ -13,9 +13,8 @@
 static const struct opt mail_send_opts[] = {{0}};
 const struct opt_cmd mail_send_help = {
     .name = "muster mail-send",
-    .summary = "one mail, for the hub",
-    .about = "The hub starts it by itself for channels of type mail, and tells it over standard input what to send and "
-             "where. It is of no use to anybody else.",
+    .summary = "send one mail, for the hub",
+    .about = "Internal: the hub starts it for channels of type mail and passes the mail on standard input.",
     .examples = "muster mail-send <question  # as the hub writes it",
     .opts = mail_send_opts,
 };

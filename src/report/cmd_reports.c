@@ -21,20 +21,21 @@ struct reports_conf {
 
 static const struct opt reports_opts[] = {
     CLIENT_OPTS(reports_conf, client),
-    OPT(reports_conf, format, 'f', OPT_CHOICE, "text", "FORMAT", "show: text, html (in one file) or png (its chart)",
+    OPT(reports_conf, format, 'f', OPT_CHOICE, "text", "FORMAT", "show: text, html (one file) or png (the chart)",
         .choices = formats),
-    OPT(reports_conf, output, 'o', OPT_PATH, NULL, "FILE", "show: write to this file"),
-    OPT(reports_conf, channel, 'c', OPT_STR, NULL, "NAME", "send: through this channel (default: all of its own)"),
-    OPT(reports_conf, json, 0, OPT_BOOL, NULL, NULL, "list and send: the hub's answer as JSON"),
+    OPT(reports_conf, output, 'o', OPT_PATH, NULL, "FILE", "show: file to write"),
+    OPT(reports_conf, channel, 'c', OPT_STR, NULL, "NAME", "send: only this channel",
+        .default_text = "all channels of the report"),
+    OPT(reports_conf, json, 0, OPT_BOOL, NULL, NULL, "list, send: print the hub's response as JSON"),
     {0},
 };
 const struct opt_cmd reports_help = {
     .name = "muster reports",
-    .summary = "reports that go out by themselves: list, look at one, send it now",
+    .summary = "list, preview and send scheduled reports",
     .args = "[list | show NAME | send NAME]",
-    .about = "The section reports of muster.yaml says what goes out when, and through which channels "
-             "(docs/reports.md). show makes one of them as it would be now, so that one can look before it is sent; "
-             "send sends it at once, which takes an admin's token and leaves its own time as it is.",
+    .about = "The section `reports` of muster.yaml sets which reports are sent when, and through which channels "
+             "(docs/reports.md). `show` previews a report. `send` sends it immediately (admins only); its schedule "
+             "does not change.",
     .examples = "muster reports\n"
                 "muster reports show daily\n"
                 "muster reports show daily --format html -o daily.html\n"

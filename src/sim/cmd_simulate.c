@@ -87,56 +87,57 @@ static const struct opt simulate_opts[] = {
     OPT(simulate_conf, hub, 0, OPT_STR, NULL, "URL",
         "hub to send to; URL,URL: the nodes are spread over these hubs, and use the next one if one fails",
         .default_text = "http://127.0.0.1:8765", .url = true),
-    OPT(simulate_conf, token, 0, OPT_SECRET, NULL, "TOKEN", "an enroll token; better in a file: a flag shows in ps"),
+    OPT(simulate_conf, token, 0, OPT_SECRET, NULL, "TOKEN",
+        "enroll token; other users can see it in ps: prefer --token-file"),
     OPT(simulate_conf, token_file, 0, OPT_PATH, NULL, "FILE", "file that holds the token"),
-    OPT(simulate_conf, nodes, 'n', OPT_INT, "10", "N", "nodes", .min = 1, .max = 100000),
+    OPT(simulate_conf, nodes, 'n', OPT_INT, "10", "N", "number of nodes", .min = 1, .max = 100000),
     OPT(simulate_conf, actors, 0, OPT_INT, "0", "N",
-        "invent only so many and let the other nodes repeat their values: for thousands of nodes; 0: all differ",
-        .min = 0, .max = 100000),
+        "number of nodes with values of their own, which the others repeat; for thousands of nodes; 0: all", .min = 0,
+        .max = 100000),
     OPT(simulate_conf, connections, 0, OPT_INT, "0", "N",
-        "with --actors: nodes share so many connections, as behind a proxy; 0: each has its own", .min = 0,
+        "with --actors: number of connections that nodes share, as behind a proxy; 0: one per node", .min = 0,
         .max = 100000),
-    OPT(simulate_conf, arrive, 0, OPT_DURATION, "0", "TIME", "with --actors: nodes come one by one, all within so long",
-        .min = 0, .max = 3600000),
-    OPT(simulate_conf, gpus, 'g', OPT_INT, "8", "G", "GPUs per node", .min = 1, .max = DEVICES_MAX),
+    OPT(simulate_conf, arrive, 0, OPT_DURATION, "0", "TIME",
+        "with --actors: time within which the nodes connect one by one", .min = 0, .max = 3600000),
+    OPT(simulate_conf, gpus, 'g', OPT_INT, "8", "G", "number of GPUs per node", .min = 1, .max = DEVICES_MAX),
     OPT(simulate_conf, tick, 0, OPT_DURATION, "1s", "TIME", "time between samples", .min = 100, .max = 60000),
-    OPT(simulate_conf, interval, 0, OPT_DURATION, "0", "TIME", "time between requests; 0: as the hub asks", .min = 0,
+    OPT(simulate_conf, interval, 0, OPT_DURATION, "0", "TIME", "time between requests; 0: as set by the hub", .min = 0,
         .max = 300000),
-    OPT(simulate_conf, duration, 0, OPT_DURATION, "0", "TIME", "stop after this long; 0: run until stopped", .min = 0,
+    OPT(simulate_conf, duration, 0, OPT_DURATION, "0", "TIME", "duration of the run; 0: until stopped", .min = 0,
         .max = 604800000),
-    OPT(simulate_conf, drain, 0, OPT_DURATION, "30s", "TIME", "then wait this long for the last acknowledgements",
+    OPT(simulate_conf, drain, 0, OPT_DURATION, "30s", "TIME", "maximum time to wait for the last acknowledgements",
         .min = 0, .max = 3600000),
-    OPT(simulate_conf, prefix, 0, OPT_STR, "sim", "NAME", "node names: this and a number"),
-    OPT(simulate_conf, seed, 0, OPT_INT, "1", "N", "another number, another cluster"),
-    OPT(simulate_conf, people, 0, OPT_INT, "0", "N", "people whose jobs run; 0: the usual eight", .min = 0,
+    OPT(simulate_conf, prefix, 0, OPT_STR, "sim", "NAME", "prefix of node names, before a number"),
+    OPT(simulate_conf, seed, 0, OPT_INT, "1", "N", "seed of the random values"),
+    OPT(simulate_conf, people, 0, OPT_INT, "0", "N", "number of people whose jobs run; 0: eight", .min = 0,
         .max = 100000),
-    OPT(simulate_conf, backfill, 0, OPT_DURATION, "0", "TIME", "make the past instead: so far back, as fast as it goes",
+    OPT(simulate_conf, backfill, 0, OPT_DURATION, "0", "TIME", "length of a past to generate instead, at full speed",
         .min = 0, .max = 3653ll * 86400000),
     OPT(simulate_conf, every, 0, OPT_DURATION, "10s", "TIME", "time between samples of the past", .min = 100,
         .max = 3600000),
     OPT(simulate_conf, until, 0, OPT_STR, NULL, "WHEN", "end of the past", .default_text = "now"),
-    OPT(simulate_conf, data, 'd', OPT_PATH, NULL, "DIR", "write the past into this data folder, which no hub has open"),
+    OPT(simulate_conf, data, 'd', OPT_PATH, NULL, "DIR", "data folder for the past; no hub may have it open"),
     OPT(simulate_conf, ledger, 0, OPT_PATH, NULL, "FILE",
-        "write a line per batch made: node, run, number, samples, checksum"),
-    OPT(simulate_conf, work, 0, OPT_BOOL, NULL, NULL, "GPUs also tell what their parts do, as from Hopper on"),
+        "file for a line per batch: node, run, number, samples, checksum"),
+    OPT(simulate_conf, work, 0, OPT_BOOL, NULL, NULL, "include the activity of parts of a GPU, as on Hopper"),
     OPT(simulate_conf, tokens, 0, OPT_PATH, NULL, "FILE",
-        "keep the nodes' own tokens here, so that the same nodes can go on after a restart"),
+        "file for the nodes' own tokens, so that the same nodes can continue after a restart"),
     OPTN(simulate_conf, "cast_demo", demo, 0, OPT_BOOL, NULL, NULL, "the demo's six nodes", .hidden = true),
-    OPT(simulate_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress lines"),
+    OPT(simulate_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "print no progress"),
     {0},
 };
 const struct opt_cmd simulate_help = {
     .name = "muster simulate",
-    .summary = "play many nodes from the recorded trace against a hub",
+    .summary = "send data of many simulated nodes to a hub",
     .about =
-        "Sends what N agents with G GPUs each would send, over real HTTP, one connection per node by default. "
-        "Use it for tests and benchmarks. Every batch is kept and sent again until the hub has "
-        "acknowledged it.\n\nWith an enroll token each node gets a token of its own, as a new agent would.\n\nWith "
-        "--backfill it makes history instead: the same nodes and people, so far back, into a data folder (quickest) "
-        "or to a hub. The same seed and times make the same past, and what is there already is not stored twice.",
+        "Sends what N agents with G GPUs each would send, over real HTTP, by default with one connection per node. The "
+        "values are those of a recorded trace. Use it for tests and benchmarks. Every batch is kept and sent again "
+        "until the hub acknowledges it.\n\nWith an enroll token each node gets its own token, as a new agent "
+        "does.\n\nWith --backfill it generates history of the same nodes and people instead, into a data folder "
+        "(fastest) or to a hub. The same seed and times give the same past, and existing samples are not stored twice.",
     .examples =
         "muster simulate --nodes 50 --token-file t --duration 1m  # fifty nodes for a minute\n"
-        "muster simulate --nodes 10000 --actors 500 --token-file t  # ten thousand, of little work to this side\n"
+        "muster simulate --nodes 10000 --actors 500 --token-file t  # ten thousand, with little CPU on this machine\n"
         "muster simulate --backfill 30d --nodes 13 --every 10s --data DIR  # a month of 104 GPUs\n"
         "muster simulate --backfill 365d --every 1m --people 200 --nodes 13 --data DIR  # a year of 200 people",
     .opts = simulate_opts,

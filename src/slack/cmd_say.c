@@ -18,18 +18,18 @@ struct say_cmd_conf {
 
 static const struct opt say_opts[] = {
     CLIENT_OPTS(say_cmd_conf, client),
-    OPT(say_cmd_conf, save, 's', OPT_PATH, NULL, "DIR", "put charts there; else they are named only"),
-    OPT(say_cmd_conf, talk, 0, OPT_BOOL, NULL, NULL, "as talk in a channel, not said to the bot: keywords alone"),
-    OPT(say_cmd_conf, json, 0, OPT_BOOL, NULL, NULL, "the hub's answer as JSON: text, blocks, files"),
+    OPT(say_cmd_conf, save, 's', OPT_PATH, NULL, "DIR", "folder for charts", .default_text = "charts are only named"),
+    OPT(say_cmd_conf, talk, 0, OPT_BOOL, NULL, NULL, "treat TEXT as talk in a channel: keywords only"),
+    OPT(say_cmd_conf, json, 0, OPT_BOOL, NULL, NULL, "print the hub's response as JSON: text, blocks, files"),
     {0},
 };
 const struct opt_cmd say_help = {
     .name = "muster say",
-    .summary = "what the Slack bot answers, without Slack",
+    .summary = "try the Slack bot in a terminal, without Slack",
     .args = "TEXT...",
-    .about = "Says to the hub what one would say to its Slack bot, in the name of the token's person, and prints the "
-             "answer. What acts (book, wait, silence, release) acts. `muster say help` lists what it understands; "
-             "docs/slack.md has more. The exit status is 1 when the answer is no.",
+    .about = "Sends TEXT to the hub as a message to its Slack bot, in the name of the token's person, and prints the "
+             "reply. Commands (book, wait, silence, release) take effect. `muster say help` lists the commands; "
+             "docs/slack.md describes them. Exit status 1: the reply is no.",
     .examples = "muster say free 4\n"
                 "muster say usage me last 30d --save /tmp  # and the chart\n"
                 "muster say book 2 h200 for 4h\n"

@@ -18,9 +18,8 @@ static const struct opt slack_socket_opts[] = {
 };
 const struct opt_cmd slack_socket_help = {
     .name = "muster slack-socket",
-    .summary = "Slack's Socket Mode, for the hub",
-    .about = "The hub starts it by itself when slack.app_token_file is set, and tells it over standard input where to "
-             "connect. It is of no use to anybody else.",
+    .summary = "connect to Slack's Socket Mode, for the hub",
+    .about = "Internal: the hub starts it if slack.app_token_file is set, and passes the address on standard input.",
     .examples =
         "muster slack-socket  # asks for an address with {\"socket\":\"want\"}, and waits for {\"url\":\"wss://...\"}",
     .opts = slack_socket_opts,

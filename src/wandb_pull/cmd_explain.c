@@ -29,21 +29,21 @@ struct explain_conf {
 
 static const struct opt explain_opts[] = {
     TALK_OPTS(explain_conf, talk),
-    OPT(explain_conf, offline, 0, OPT_BOOL, NULL, NULL, "ask wandb.db alone: what the last pull made of it"),
-    OPT(explain_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
-    OPTN(explain_conf, "hub", client.hub, 0, OPT_STR, NULL, "URL", "say where this hub tells what the run did",
-         .url = true),
-    OPTN(explain_conf, "token_file", client.token_file, 0, OPT_PATH, NULL, "FILE", "file that holds a token of it"),
-    OPTN(explain_conf, "pin", client.pin, 0, OPT_STR, NULL, "PIN", "trust that hub with this public key alone"),
+    OPT(explain_conf, offline, 0, OPT_BOOL, NULL, NULL, "read wandb.db only, with the result of the last pull"),
+    OPT(explain_conf, json, 0, OPT_BOOL, NULL, NULL, "print JSON"),
+    OPTN(explain_conf, "hub", client.hub, 0, OPT_STR, NULL, "URL", "hub whose page of the run is linked", .url = true),
+    OPTN(explain_conf, "token_file", client.token_file, 0, OPT_PATH, NULL, "FILE",
+         "file that holds a token of that hub"),
+    OPTN(explain_conf, "pin", client.pin, 0, OPT_STR, NULL, "PIN", "public key of that hub, the only one to trust"),
     {0},
 };
 const struct opt_cmd wandb_explain_help = {
     .name = "muster wandb explain",
-    .summary = "how the GPUs of a run were counted",
+    .summary = "explain how the GPUs of a run were counted",
     .args = "RUN",
-    .about = "RUN is TEAM/PROJECT/RUN, or the address of its page. Shows every rule of the config in order, what it "
-             "looked at and found, which one applies and why the others do not; whether the run counts, and for how "
-             "many hours on which day. The run is asked for at W&B; --offline shows what the last pull kept of it.",
+    .about = "RUN is TEAM/PROJECT/RUN, or the address of its page. Prints every rule of the config in order: what it "
+             "checked and found, which rule applies and why the others do not; whether the run counts, and for how "
+             "many hours on which day. It queries W&B for the run; --offline uses the data of the last pull.",
     .examples = "muster wandb explain acme/pretraining/3f9a2b1c --config config.yaml\n"
                 "muster wandb explain https://wandb.ai/acme/pretraining/runs/3f9a2b1c --json",
     .opts = explain_opts,

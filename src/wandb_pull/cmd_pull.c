@@ -20,22 +20,21 @@ struct pull_conf {
 
 static const struct opt pull_opts[] = {
     TALK_OPTS(pull_conf, talk),
-    OPT(pull_conf, start_date, 0, OPT_STR, NULL, "DAY",
-        "first day (default: yesterday; with --end-date alone: the config's project_start, 2024-10-25)"),
-    OPT(pull_conf, end_date, 0, OPT_STR, NULL, "DAY", "last day (default: yesterday)"),
+    OPT(pull_conf, start_date, 0, OPT_STR, NULL, "DAY", "first day",
+        .default_text = "yesterday; with --end-date alone: the config's project_start, 2024-10-25"),
+    OPT(pull_conf, end_date, 0, OPT_STR, NULL, "DAY", "last day", .default_text = "yesterday"),
     OPT(pull_conf, quiet, 'q', OPT_BOOL, NULL, NULL,
-        "say nothing unless something failed, or there was nothing to ask for"),
+        "print nothing unless something failed or there was nothing to read"),
     {0},
 };
 const struct opt_cmd wandb_pull_help = {
     .name = "muster wandb pull",
-    .summary = "read runs and their metrics from W&B, and keep them by day",
-    .about = "Asks for the projects of each team in the config, their runs, and the system metrics of each run that "
-             "counts; days are those of the config's zone (Asia/Tokyo unless told). What was fetched is stored as it "
-             "comes: stopped or killed, the same command goes on where it was. A project that cannot be read is named, "
-             "keeps the rows it had, and makes the exit code 3; the same command asks for it again. The key comes from "
-             "--api, WANDB_API_KEY, --key-file or ~/.netrc. Exit code: 0 all of it is there, 2 usage, 3 something is "
-             "missing.",
+    .summary = "read runs and their metrics from W&B and store them by day",
+    .about = "Reads the projects of each team in the config, their runs, and the system metrics of each run that "
+             "counts. Days are in the config's zone (default: Asia/Tokyo). Data is stored as it arrives: after an "
+             "interruption the same command continues. A project that cannot be read is named, keeps its rows, and "
+             "makes the exit code 3; the same command reads it again. The key comes from --api, WANDB_API_KEY, "
+             "--key-file or ~/.netrc. Exit code: 0 complete, 2 usage, 3 something is missing.",
     .examples = "muster wandb pull --config config.yaml  # yesterday, as a daily job does\n"
                 "muster wandb pull --start-date 2026-05-01 --end-date 2026-10-31\n"
                 "muster wandb pull --end-date 2026-10-31  # from the beginning of the programme",

@@ -17,13 +17,12 @@ struct runs_conf {
     int64_t epoch; /* of the hub that leads and started this; 0: a person did */
 };
 #define RUNS_OPTS(strct, field)                                                                                        \
-    OPTN(strct, "data", field.data, 'd', OPT_PATH, NULL, "DIR",                                                        \
-         "folder that wandb.db is in (default: the hub's data folder)"),                                               \
+    OPTN(strct, "data", field.data, 'd', OPT_PATH, NULL, "DIR", "folder of wandb.db",                                  \
+         .default_text = "the hub's data folder"),                                                                     \
         OPTN(strct, "store", field.store, 0, OPT_STR, NULL, "URL",                                                     \
-             "they are on the hubs' PostgreSQL server, as these are told it: postgres://USER@HOST/DATABASE",           \
-             .url = true),                                                                                             \
+             "PostgreSQL server of the hubs, as in their settings: postgres://USER@HOST/DATABASE", .url = true),       \
         OPTN(strct, "store_password_file", field.password_file, 0, OPT_PATH, NULL, "FILE",                             \
-             "file with the password for it; ~/.pgpass does as well"),                                                 \
+             "file with the password of the server", .default_text = "~/.pgpass"),                                     \
         OPTN(strct, "epoch", field.epoch, 0, OPT_INT, "0", "N", "write only while this hub leads", .max = INT64_MAX,   \
              .hidden = true)
 
@@ -34,14 +33,14 @@ struct talk_conf {
 };
 #define TALK_OPTS(strct, field)                                                                                        \
     OPTN(strct, "config", field.config, 'c', OPT_PATH, "config.yaml", "FILE",                                          \
-         "companies, teams, dashboard and dataset: the config.yaml of the W&B dashboard"),                             \
+         "config.yaml of the W&B dashboard: companies, teams, dashboard and dataset"),                                 \
         OPTN(strct, "api", field.api, 0, OPT_SECRET, NULL, "KEY",                                                      \
-             "key of W&B; better in WANDB_API_KEY, a file or ~/.netrc: a flag shows in ps"),                           \
+             "API key of W&B; other users can see it in ps: prefer WANDB_API_KEY, a file or ~/.netrc"),                \
         OPTN(strct, "key_file", field.key_file, 0, OPT_PATH, NULL, "FILE", "file that holds the key"),                 \
-        OPTN(strct, "base_url", field.base_url, 0, OPT_STR, NULL, "URL",                                               \
-             "a W&B server of one's own (default: WANDB_BASE_URL, the config's, https://api.wandb.ai)", .url = true),  \
-        OPTN(strct, "ca_file", field.ca_file, 0, OPT_PATH, NULL, "FILE",                                               \
-             "certificates to trust instead of the system's"),                                                         \
+        OPTN(strct, "base_url", field.base_url, 0, OPT_STR, NULL, "URL", "W&B server",                                 \
+             .default_text = "WANDB_BASE_URL, the config's, https://api.wandb.ai", .url = true),                       \
+        OPTN(strct, "ca_file", field.ca_file, 0, OPT_PATH, NULL, "FILE", "certificates to trust",                      \
+             .default_text = "the system's"),                                                                          \
         RUNS_OPTS(strct, field.runs),                                                                                  \
         OPTN(strct, "tries", field.tries, 0, OPT_INT, "0", "N", "number of times a request is sent",                   \
              .default_text = "20", .max = 1000, .hidden = true),                                                       \

@@ -19,14 +19,14 @@ const struct cmd wandb_verbs[] = {
 static const struct opt wandb_opts[] = {{0}};
 const struct opt_cmd wandb_help = {
     .name = "muster wandb",
-    .summary = "usage of every company from its runs at Weights & Biases",
+    .summary = "measure the usage of companies by their runs at Weights & Biases",
     .args = "VERB",
-    .about = "For programmes that lend nodes to companies and read Weights & Biases for the truth. `pull` reads the "
-             "runs of the teams in a config.yaml and keeps them by day; `push` puts the tables back where dashboards "
-             "expect them; `check` says whether they are there and right; `explain` shows how the GPUs of a run were "
-             "counted; `overlap` lists runs that share a host; `import` and `export` read and write the dataset as "
-             "CSV; `download` fetches what is at W&B as files. `muster wandb VERB --help` explains "
-             "one; docs/wandb.md all of them.",
+    .about = "For programmes that lend nodes to companies and count the runs at Weights & Biases. `pull` reads the "
+             "runs of the teams in a config.yaml and stores them by day; `push` writes the tables to W&B, where "
+             "dashboards expect them; `check` checks that they are there and correct; `explain` explains how the GPUs "
+             "of a run were counted; `overlap` lists runs that share a host; `import` and `export` read and write the "
+             "dataset as CSV; `download` saves the tables and the dataset of W&B as files. `muster wandb VERB --help` "
+             "explains a verb; docs/wandb.md describes all of them.",
     .examples = "WANDB_API_KEY=... muster wandb pull --config config.yaml  # yesterday\n"
                 "muster report --source wandb  # the tables of it",
     .opts = wandb_opts,

@@ -16,18 +16,18 @@ struct check_conf {
 
 static const struct opt check_opts[] = {
     TALK_OPTS(check_conf, talk),
-    OPT(check_conf, date, 0, OPT_STR, NULL, "DAY", "tables must be of this day (default: yesterday)"),
-    OPT(check_conf, no_alert, 0, OPT_BOOL, NULL, NULL, "tell W&B nothing"),
+    OPT(check_conf, date, 0, OPT_STR, NULL, "DAY", "day that the tables must have", .default_text = "yesterday"),
+    OPT(check_conf, no_alert, 0, OPT_BOOL, NULL, NULL, "send no alert to W&B"),
     {0},
 };
 const struct opt_cmd wandb_check_help = {
     .name = "muster wandb check",
-    .summary = "are the tables at W&B there and right",
+    .summary = "check that the tables at W&B are there and correct",
     .args = "",
-    .about = "Looks at the runs tagged `latest`: one for each company with nodes and one for all, each of the day, no "
-             "others; companies that are done at the last day they had nodes; and nobody at 10 % or less. What is "
-             "wrong, or that nothing is, is printed, kept as events, and sent as one alert of W&B's. Exit code: 0 "
-             "all is well, 1 something is wrong, 3 W&B could not be asked.",
+    .about = "Checks the runs tagged `latest`: one for each company with nodes and one for all companies, each with "
+             "the tables of the day, and no others; for former companies the tables of their last day with nodes; and "
+             "that no company is at 10 % or less. The result is printed, stored as events, and sent as one alert of "
+             "W&B. Exit code: 0 no problem, 1 a problem, 3 W&B cannot be reached.",
     .examples = "muster wandb check --config config.yaml\n"
                 "muster wandb check --date 2026-11-14 --no-alert",
     .opts = check_opts,

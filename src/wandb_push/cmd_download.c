@@ -24,16 +24,17 @@ struct download_conf {
 
 static const struct opt download_opts[] = {
     TALK_OPTS(download_conf, talk),
-    OPT(download_conf, output, 'o', OPT_PATH, "wandb_artifacts", "DIR", "where to: a folder, made where it is not"),
-    OPT(download_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "do not name each file"),
+    OPT(download_conf, output, 'o', OPT_PATH, "wandb_artifacts", "DIR", "folder to write, created if needed"),
+    OPT(download_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "print no file names"),
     {0},
 };
 const struct opt_cmd wandb_download_help = {
     .name = "muster wandb download",
-    .summary = "the tables and the dataset that are at W&B as files",
+    .summary = "save the tables and the dataset of W&B as files",
     .args = "",
-    .about = "Every artifact of each run tagged `latest` in the dashboard's project, as DIR/RUN/ARTIFACT:VERSION/FILE, "
-             "and the newest dataset as DIR/ARTIFACT:VERSION/FILE. A file that is there is replaced.",
+    .about =
+        "Saves every artifact of each run tagged `latest` in the dashboard's project as DIR/RUN/ARTIFACT:VERSION/FILE, "
+        "and the newest dataset as DIR/ARTIFACT:VERSION/FILE. Existing files are replaced.",
     .examples = "muster wandb download --config config.yaml\n"
                 "muster wandb download -o tables -q",
     .opts = download_opts,

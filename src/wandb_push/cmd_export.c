@@ -19,20 +19,20 @@ static const struct opt wandb_export_opts[] = {
     OPT(wandb_export_conf, columns, 0, OPT_CHOICE, "18", "SET",
         "18: all; 16: without cpu_count and run_exists; old: with assigned_gpu_node and testmode",
         .choices = dataset_words),
-    OPT(wandb_export_conf, from, 0, OPT_STR, NULL, "DATE", "days from this one on"),
-    OPT(wandb_export_conf, to, 0, OPT_STR, NULL, "DATE", "days up to this one"),
+    OPT(wandb_export_conf, from, 0, OPT_STR, NULL, "DATE", "first day"),
+    OPT(wandb_export_conf, to, 0, OPT_STR, NULL, "DATE", "last day"),
     OPT(wandb_export_conf, deleted, 0, OPT_BOOL, NULL, NULL,
-        "a line per run that is deleted in W&B instead (deleted_runs_data.csv)"),
+        "print a line per run deleted in W&B instead (deleted_runs_data.csv)"),
     OPT(wandb_export_conf, output, 'o', OPT_PATH, NULL, "FILE",
-        "write here instead of standard output, whole or not at all"),
+        "file to write instead of standard output, whole or not at all"),
     {0},
 };
 const struct opt_cmd wandb_export_help = {
     .name = "muster wandb export",
-    .summary = "what is stored of W&B runs, as the dashboard's dataset",
-    .about = "all_runs_data.csv: a row per run and day, by team, newest day first, run and project, with times of the "
-             "zone that was pulled for. Deleted runs are in it, as they were in the old one; runs of the blacklist are "
-             "not. `muster wandb import` reads it back.",
+    .summary = "export the stored W&B runs as the dashboard's dataset",
+    .about = "Prints all_runs_data.csv: a row per run and day, ordered by team, newest day, run and project, with "
+             "times in the zone of the pull. It includes deleted runs, as the old dataset did; runs of the blacklist "
+             "are not in it. `muster wandb import` reads it.",
     .examples = "muster wandb export -o all_runs_data.csv\n"
                 "muster wandb export --columns 16 --from 2024-11-01 | head\n"
                 "muster wandb export --deleted -o deleted_runs_data.csv",

@@ -23,21 +23,22 @@ struct wandb_import_conf {
 
 static const struct opt wandb_import_opts[] = {
     RUNS_OPTS(wandb_import_conf, runs),
-    OPT(wandb_import_conf, zone, 'z', OPT_STR, NULL, "ZONE",
-        "of the files' days and times: that of what is stored already, else Asia/Tokyo"),
-    OPT(wandb_import_conf, blacklist, 0, OPT_PATH, NULL, "FILE", "runs that count nowhere, instead of those before"),
-    OPT(wandb_import_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress"),
+    OPT(wandb_import_conf, zone, 'z', OPT_STR, NULL, "ZONE", "time zone of the files",
+        .default_text = "that of the stored runs, else Asia/Tokyo"),
+    OPT(wandb_import_conf, blacklist, 0, OPT_PATH, NULL, "FILE",
+        "runs that do not count; replaces the stored blacklist"),
+    OPT(wandb_import_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "print no progress"),
     {0},
 };
 const struct opt_cmd wandb_import_help = {
     .name = "muster wandb import",
-    .summary = "take datasets of the W&B dashboard in",
+    .summary = "import datasets of the W&B dashboard",
     .args = "FILE...",
-    .about = "Reads all_runs_data.csv in any set of columns it has had; - is standard input. Of each day of a run the "
-             "row that was logged last stays, whether it is in a file or stored: nothing is replaced by something "
-             "older, and importing a file twice changes nothing. Rows that cannot be read are told with their lines, "
-             "and the others go in; exit status 1 then. A blacklist is a JSON list of {\"run_path\": "
-             "\"team/project/run\"}: such runs are in no table and no dataset, and their rows are kept.",
+    .about = "Reads all_runs_data.csv in any set of columns it has had; - is standard input. For each day of a run it "
+             "keeps the row that was logged last, from a file or from the store: importing a file twice changes "
+             "nothing. Rows that cannot be read are printed with their lines, and the others are imported; the exit "
+             "status is then 1. A blacklist is a JSON list of {\"run_path\": \"team/project/run\"}: such runs are in "
+             "no table and no dataset, but their rows are kept.",
     .examples = "muster wandb import all_runs_data.csv\n"
                 "muster wandb import --zone Europe/Berlin old/*.csv\n"
                 "muster wandb import --blacklist blacklist.json",

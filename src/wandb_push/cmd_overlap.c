@@ -18,25 +18,25 @@ struct overlap_conf {
 
 static const struct opt overlap_opts[] = {
     OPT(overlap_conf, config, 'c', OPT_PATH, "config.yaml", "FILE",
-        "companies and teams: the config.yaml of the W&B dashboard"),
+        "config.yaml of the W&B dashboard: companies and teams"),
     RUNS_OPTS(overlap_conf, runs),
-    OPT(overlap_conf, start_date, 0, OPT_STR, NULL, "DAY",
-        "first day (default: yesterday; with --end-date alone: the config's project_start)"),
-    OPT(overlap_conf, end_date, 0, OPT_STR, NULL, "DAY", "last day (default: yesterday)"),
-    OPT(overlap_conf, company, 0, OPT_STR, NULL, "NAME", "only this one's"),
-    OPT(overlap_conf, base_url, 0, OPT_STR, NULL, "URL",
-        "the W&B server whose pages are named (default: WANDB_BASE_URL, the config's, https://wandb.ai)", .url = true),
-    OPT(overlap_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
-    OPT(overlap_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
+    OPT(overlap_conf, start_date, 0, OPT_STR, NULL, "DAY", "first day",
+        .default_text = "yesterday; with --end-date alone: the config's project_start"),
+    OPT(overlap_conf, end_date, 0, OPT_STR, NULL, "DAY", "last day", .default_text = "yesterday"),
+    OPT(overlap_conf, company, 0, OPT_STR, NULL, "NAME", "only this company"),
+    OPT(overlap_conf, base_url, 0, OPT_STR, NULL, "URL", "W&B server for links to pages",
+        .default_text = "WANDB_BASE_URL, the config's, https://wandb.ai", .url = true),
+    OPT(overlap_conf, json, 0, OPT_BOOL, NULL, NULL, "print JSON"),
+    OPT(overlap_conf, csv, 0, OPT_BOOL, NULL, NULL, "print CSV"),
     {0},
 };
 const struct opt_cmd wandb_overlap_help = {
     .name = "muster wandb overlap",
-    .summary = "runs of a company that were on one host at the same time",
-    .about = "Such runs count their hours twice: a program that logs in to W&B several times, or programs that share a "
-             "machine. They are looked for across all projects and teams of a company, among runs that ran on one of "
-             "the days. Runs of one group hang together; late ones began while another was there, and are what the "
-             "summary counts as overlap_runs. Exit status 1: there are some.",
+    .summary = "list runs of a company that were on one host at the same time",
+    .about = "The hours of such runs count twice. Causes are a program that logs in to W&B several times, or programs "
+             "that share a machine. It checks all projects and teams of a company, among the runs on one of the days. "
+             "Runs that overlap form a group; late ones started during another run of the group, and the summary "
+             "counts them as overlap_runs. Exit status 1: there are such runs.",
     .examples = "muster wandb overlap --config config.yaml  # yesterday\n"
                 "muster wandb overlap --end-date 2026-10-31 --company Acme --csv > overlap.csv",
     .opts = overlap_opts,

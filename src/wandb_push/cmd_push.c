@@ -20,27 +20,26 @@ static const char *const weeks[] = {"this", "last", NULL};
 
 static const struct opt push_opts[] = {
     TALK_OPTS(push_conf, talk),
-    OPT(push_conf, start_date, 0, OPT_STR, NULL, "DAY",
-        "companies with nodes from this day on get tables; others keep theirs (default: the end; with --end-date alone "
-        "the config's project_start)"),
-    OPT(push_conf, end_date, 0, OPT_STR, NULL, "DAY", "tables are of this day (default: yesterday)"),
+    OPT(push_conf, start_date, 0, OPT_STR, NULL, "DAY", "first day on which a company with nodes gets new tables",
+        .default_text = "the end; with --end-date alone the config's project_start"),
+    OPT(push_conf, end_date, 0, OPT_STR, NULL, "DAY", "day of the tables", .default_text = "yesterday"),
     OPT(push_conf, columns, 0, OPT_CHOICE, "18", "SET", "columns of the dataset", .choices = dataset_words),
-    OPT(push_conf, partial, 0, OPT_BOOL, NULL, NULL, "the monthly table has the month that is not over, too"),
+    OPT(push_conf, partial, 0, OPT_BOOL, NULL, NULL, "include the current month in the monthly table"),
     OPT(push_conf, week, 0, OPT_CHOICE, "this", "WEEK",
-        "summaries are of the Sunday week of the end, or of the last one that is over", .choices = weeks),
-    OPT(push_conf, tables_only, 0, OPT_BOOL, NULL, NULL, "leave the dataset alone"),
+        "Sunday week of the summaries: that of the end, or the last complete one", .choices = weeks),
+    OPT(push_conf, tables_only, 0, OPT_BOOL, NULL, NULL, "do not write the dataset"),
     OPT(push_conf, again, 0, OPT_BOOL, NULL, NULL,
-        "make new runs, also where these very tables are there already (as when a run was deleted at W&B)"),
+        "make new runs even if the same tables exist (e.g. after a run was deleted at W&B)"),
     {0},
 };
 const struct opt_cmd wandb_push_help = {
     .name = "muster wandb push",
-    .summary = "put the tables and the dataset to W&B, where dashboards expect them",
+    .summary = "write the tables and the dataset to W&B, where dashboards expect them",
     .args = "",
-    .about = "Reads the dataset at W&B, merges it with what was pulled, writes it back, and makes the tables of all "
-             "companies out of it: a run each, tagged `latest` when it is whole; only then older ones lose the tag. "
-             "When the dataset cannot be read nothing is written. The same tables are not written twice, and a push "
-             "that was cut off is healed by the next.",
+    .about = "Reads the dataset at W&B, merges it with the pulled runs, writes it back, and makes the tables of all "
+             "companies from it. Each table set is a run, tagged `latest` when it is complete; only then older runs "
+             "lose the tag. If the dataset cannot be read, nothing is written. The same tables are not written twice, "
+             "and the next push repairs an interrupted one.",
     .examples = "WANDB_API_KEY=... muster wandb push --config config.yaml  # tables of yesterday\n"
                 "muster wandb push --end-date 2026-10-31 --tables-only",
     .opts = push_opts,

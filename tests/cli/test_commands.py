@@ -1,5 +1,7 @@
 #!/usr/bin/python3
 """The command line as somebody types it: what --help lists, what a slip is answered with, hints that work as they stand."""
+import importlib.machinery
+import importlib.util
 import os
 import re
 
@@ -21,12 +23,23 @@ class Words(lib.Case):
             self.assertEqual(self.run_ok(lib.MUSTER, "help", *words), self.run_ok(lib.MUSTER, *words, "--help"))
         self.assertEqual(self.run_ok(lib.MUSTER, "help"), self.run_ok(lib.MUSTER, "--help"))
 
+    def commands(self):
+        """Each command as a list of words."""
+        yield from ([name] for name in re.findall(r"^  ([a-z]+) +", self.run_ok(lib.MUSTER, "--help").partition("\nHow much")[0], re.M))
+        yield from (["wandb", verb] for verb in ("pull", "push", "check", "explain", "export", "import", "download", "overlap"))
+        yield from (["vesta", verb] for verb in ("settings", "history"))
+
+    def test_a_summary_begins_with_a_verb(self):
+        tool = importlib.machinery.SourceFileLoader("check_commits", os.path.join(lib.TOP, "tools/check-commits"))
+        check = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_commits", tool))
+        tool.exec_module(check)
+        for words in self.commands():
+            with self.subTest(command=words):
+                self.assertIn(self.run_ok(lib.MUSTER, *words, "--help").splitlines()[2].split()[0].strip(","), check.VERBS)
+
     def test_an_option_names_its_default_once(self):
-        commands = [[name] for name in re.findall(r"^  ([a-z]+) +", self.run_ok(lib.MUSTER, "--help").partition("\nHow much")[0], re.M)]
-        commands += [["wandb", verb] for verb in ("pull", "push", "check", "explain", "export", "import", "download", "overlap")]
-        commands += [["vesta", verb] for verb in ("settings", "history")]
         seen = 0
-        for words in commands:
+        for words in self.commands():
             text = self.run_ok(lib.MUSTER, *words, "--help")
             for option in re.findall(r"^  (?:-.,|   ) (--.*\n(?: {8}.*\n)*)", text, re.M):
                 with self.subTest(command=words, option=option):
