@@ -69,10 +69,10 @@ struct hub {
     int store_said;                     /* the last error of the store that was logged */
     uint64_t damage_said;               /* damaged columns of history that were logged */
     int64_t damage_said_ms;             /* when, monotonic */
-    char versions[NOTICE_MAX];          /* which agents are of another version, as last looked at */
+    char versions[NOTICE_MAX];          /* agents of another version, at the last check */
     int64_t versions_ms;                /* when, monotonic; 0: never */
-    char clear[NOTICE_MAX];             /* the secret that leaves without TLS, in words; "": none */
-    char aside[NOTICE_MAX];             /* what of the data folder was set aside, in words; "": nothing */
+    char clear[NOTICE_MAX];             /* the secret that leaves without TLS, as text; "": none */
+    char aside[NOTICE_MAX];             /* files of the data folder that were set aside, as text; "": none */
     bool full;                          /* the disk under it */
     int64_t looked_ms;                  /* when these were looked at, monotonic; 0: never */
     uint64_t batches, repeats, refused; /* taken, already there, not ours to take */

@@ -6,8 +6,8 @@
 /* What a feature's status adds to. */
 struct status {
     char *notice;        /* of NOTICE_MAX: what every screen should say. "": nothing so far, so it is one's own turn */
-    char *clear;         /* of NOTICE_MAX: status_clear adds to it; NULL: it is not needed */
-    struct buf *metrics; /* NULL: they are not asked for */
+    char *clear;         /* of NOTICE_MAX: status_clear adds to it; NULL: not needed */
+    struct buf *metrics; /* NULL: not requested */
     bool openmetrics;
 };
 void status_metric(struct status *s, const char *name, const char *help, bool counter, uint64_t v);

@@ -17,7 +17,7 @@ enum note_kind {
     NOTE_BOT = 30,
     NOTE_SESSION = 40,
     NOTE_LINK,
-    NOTE_AUDIT, /* the audit log (access/audit.h): its ids go by time */
+    NOTE_AUDIT, /* the audit log (access/audit.h): its ids grow with time */
     NOTE_TOTALS = 50,
     NOTE_KINDS
 };
@@ -33,7 +33,7 @@ struct note {
     struct str bytes;
 };
 
-/* Of a kind whose ids go by time: the first id of this moment. */
+/* The first id of this time, for a kind whose ids grow with time. */
 static inline int64_t note_id_at(int64_t at_ms)
 {
     const int64_t end_ms = 1ll << 43; /* the year 2248 */

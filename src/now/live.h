@@ -132,7 +132,7 @@ void live_admin(struct live *l, struct node_now *n, const char *name, bool retir
 /* What sources of names say of it (model/labels.h); NULL: nothing. Kept until they say something else. */
 void live_labels(struct live *l, struct node_now *n, const char *labels);
 
-/* Who has a device of n (by its place) booked now and next; NULL: nobody. Zero what is not used of the structs.
+/* Sets the bookings of a device of n (by its place), now and next; NULL: none. Zero unused members of the structs.
  * ended_ms: when the booking ended that the device had until now; 0: unknown. */
 void live_book(struct live *l, struct node_now *n, size_t device, const struct booking_now *booking,
                const struct booking_now *next, int64_t ended_ms, int64_t now_ms);

@@ -60,8 +60,8 @@ int records_drop_old_logs(struct records *r, int64_t before_ms); /* compacted on
 int records_oldest_log(struct records *r, int64_t *ret);         /* 0: none */
 /* Processes, events, jobs and bookings that were over before then, at most max of each: how many went, or -errno. */
 int records_drop_old(struct records *r, int64_t before_ms, int64_t max);
-/* Notes of this kind with an id below first, and the lowest ids beyond so many, at most max: how many went, or -errno.
- */
+/* Deletes notes of this kind with an id below first, and the lowest ids until `most` remain; at most max notes. Returns
+ * their number, or -errno. */
 int records_drop_first_notes(struct records *r, int32_t kind, int64_t first, int64_t most, int64_t max);
 /* Forget runs and blobs that only logs before this one spoke of; a node's newest blobs stay. */
 int records_drop_before(struct records *r, int64_t oldest_log);

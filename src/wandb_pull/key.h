@@ -20,7 +20,7 @@ struct key_ask {
 };
 /*
  * ret: the key, to be wiped by key_wipe. -ENOENT with a sentence that lists where one was looked for; -EINVAL: what was
- * found is not a key (blanks or control characters in it); or a file that cannot be read, or that others can read.
+ * found is not a key (spaces or control characters in it); or a file that cannot be read, or that others can read.
  */
 int key_find(const struct key_ask *ask, struct buf *ret, struct err *err);
 void key_wipe(struct buf *key); /* overwrites it, and frees */

@@ -135,7 +135,7 @@ static void a_note_names_the_children_there_is_room_for(void **unused)
         {{31415, 27182, 14142},
          2,
          "process 31415 has ended but its children keep the memory: 31416 31417; 2 more such"},
-        {{31415}, 0, "process 31415 has probably ended but still holds memory"}, /* the page said so, too */
+        {{31415}, 0, "process 31415 has probably ended but still holds memory"}, /* the text of the page */
         {{31415, 27182, 14142}, 0, "process 31415 has probably ended but still holds memory; 2 more such"},
         {{4000000, 4100000},
          9,
@@ -165,7 +165,7 @@ static void a_note_names_the_children_there_is_room_for(void **unused)
     }
 }
 
-/* Without HOST_users.csv nobody knows whether it ended; one beside it that left children is the worse one. */
+/* Without HOST_users.csv it is unknown whether a process ended; a process that left children is worse. */
 static void only_what_ps_would_know_has_ended(void **unused)
 {
     static const struct {

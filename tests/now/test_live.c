@@ -722,7 +722,7 @@ static void a_gpu_that_is_only_booked_is_so_since_the_booking(void **unused)
     (void)unused;
     send_util(l, n, 1, idle, 2, NOW + 1000, NOW + 1000);
     assert_int_equal(n->devices[0].state, DEV_FREE);
-    live_book(l, n, 0, &b, NULL, 0, NOW + 7123); /* this hub heard of it late */
+    live_book(l, n, 0, &b, NULL, 0, NOW + 7123); /* this hub got it late */
     assert_int_equal(n->devices[0].state, DEV_HELD);
     assert_int_equal(n->devices[0].since_ms, NOW + 5000);
     live_book(l, n, 0, NULL, NULL, NOW + 8000, NOW + 8456); /* given back */

@@ -396,7 +396,7 @@ static void drop_marks(struct records *r)
     assert_int_equal(records_drop_usage(r, 25 * H), 0);
 }
 
-/* Those whose ids go by time: of before an id, or the lowest beyond so many. */
+/* Notes whose ids grow with time: those before an id, or the lowest beyond a number. */
 static void first_notes(struct records *r, struct buf *out)
 {
     for (int64_t id = 1; id <= 9; id++)

@@ -27,7 +27,7 @@ const HOUR_MS = 3600000;
 const DAY_MS = 24 * HOUR_MS;
 const OVER_MS = 2 * DAY_MS; /* for so long one that ended is shown */
 
-/** What is left of it, as GPU Monitor's page has it: hours rounded up, and of these the whole days: "3 h", "2 d" @param {number} ms */
+/** The remaining time in the format of GPU Monitor's page: hours rounded up, and of these the whole days: "3 h", "2 d" @param {number} ms */
 export function left(ms) {
     const hours = Math.max(1, Math.ceil(ms / HOUR_MS));
     return hours < 24 ? inUnit(hours, 1) : inUnit(Math.floor(hours / 24), 0);
