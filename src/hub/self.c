@@ -160,10 +160,13 @@ void self_notice(struct hub *h, char out[NOTICE_MAX])
     add_damage(h, out);
     add_folder(h, out);
     size_t n = strlen(out);
-    if (n + strlen(clear) + 2 < NOTICE_MAX)
-        snprintf(out + n, NOTICE_MAX - n, "%s%s", n && clear[0] ? "; " : "", clear);
-    else if (strcmp(h->clear, clear) != 0) /* the log has it where screens have no room */
+    if (n + strlen(clear) + 2 < NOTICE_MAX) {
+        mem_copy_str(out + n, NOTICE_MAX - n, n && clear[0] ? "; " : "");
+        n = strlen(out);
+        mem_copy_str(out + n, NOTICE_MAX - n, clear);
+    } else if (strcmp(h->clear, clear) != 0) { /* the log has it where screens have no room */
         log_warn("hub", "%s", clear);
+    }
     memcpy(h->clear, clear, sizeof(clear));
 }
 
