@@ -377,7 +377,8 @@ void report_answer(const struct request *rq, const struct report_direct *of, con
                              .n = of->n_nodes};
 
     job.nodes = arena_alloc(&job.mem, of->n_nodes + 1, sizeof(*job.nodes));
-    memcpy(job.nodes, of->nodes, of->n_nodes * sizeof(*of->nodes));
+    if (of->n_nodes > 0)
+        memcpy(job.nodes, of->nodes, of->n_nodes * sizeof(*of->nodes));
     if (job_read(&job, rq, rp))
         report_run(&job.ask, past, rp);
     arena_fini(&job.mem);

@@ -26,7 +26,6 @@ BAD = [
 ]
 
 
-@lib.plain
 @unittest.skipUnless(shutil.which("git"), "git is not installed")
 class Commits(lib.Case):
     def setUp(self):

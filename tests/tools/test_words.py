@@ -43,7 +43,6 @@ NOT_FOUND = [
 ]
 
 
-@lib.plain
 @unittest.skipUnless(shutil.which("git"), "git is not installed")
 class Words(lib.Case):
     def setUp(self):
