@@ -89,6 +89,13 @@ static bool comes_from(const struct api *a, const struct request *rq)
     return !a->n_read_from || address_in(rq->peer, a->read_from, a->n_read_from);
 }
 
+/* What only members or admins read. */
+static bool is_private_reading(const struct request *rq)
+{
+    return (rq->route->need == ROLE_MEMBER || rq->route->need == ROLE_ADMIN) && (rq->method & GET) &&
+           !rq->who->may_read;
+}
+
 static bool reads(const struct api *a, const struct request *rq)
 {
     bool known =
@@ -101,6 +108,8 @@ static bool may(const struct api *a, const struct request *rq)
     const struct route *r = rq->route;
     if (r->open || r->any)
         return true;
+    if (is_private_reading(rq) && !comes_from(a, rq))
+        return false;
     switch (r->need) {
     case ROLE_NONE:
         return reads(a, rq);
@@ -129,7 +138,7 @@ static bool refuse(const struct api *a, const struct request *rq, struct reply *
                                                       "reader",
                                                       "hub"};
     const char *need = made_with[rq->route->need];
-    if (rq->route->need == ROLE_NONE && !comes_from(a, rq))
+    if ((rq->route->need == ROLE_NONE || is_private_reading(rq)) && !comes_from(a, rq))
         return reply_refuse(rp, 403, "reading is for the addresses of read_from, and %s is none of them", rq->peer);
     if (rq->who->role == ROLE_NONE)
         snprintf(rp->extra, sizeof(rp->extra), "WWW-Authenticate: Bearer realm=\"muster\"");

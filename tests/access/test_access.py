@@ -63,6 +63,14 @@ class Reading(lib.Case):
         out = self.run_any(lib.MUSTER, "doctor", "--hub", h.url, env={"MUSTER_TOKEN": reader})[1]
         self.assertIn("accepted, role reader", out)
 
+    def test_what_members_and_admins_read_is_for_the_addresses_of_read_from_too(self):
+        h = self.start_hub("--read", "token", "--read-from", "10.99.0.0/16")
+        for role in ("admin", "member"):
+            auth = {"Authorization": "Bearer " + self.token(role, "--person", "kim")}
+            for path in ("state", "sessions", *(["audit"] if role == "admin" else [])):
+                status, _, body = lib.ask(f"{h.url}/api/v1/{path}", headers=auth)
+                self.assertEqual((status, b"addresses of read_from" in body), (403, True), (role, path, body))
+
     def test_a_reader_is_no_person(self):
         status, _, err = self.run_any(lib.MUSTER, "token", "new", "--role", "reader", "--person", "kim", "--data", self.path("data"))
         self.assertEqual(status, 2)
