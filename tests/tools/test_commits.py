@@ -10,6 +10,8 @@ import lib
 GOOD = [
     "hub: add a route",
     "docs/store: correctly describe the WAL",
+    "hub: apply the setting to readers",
+    "alert: fire on the first failure",
     "tests: test that a hub refuses a reader",
     'Revert "hub: what is told"',
     "page: " + "show " + "x" * 61,
