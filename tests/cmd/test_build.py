@@ -1,10 +1,13 @@
 #!/usr/bin/python3
 """Building the page: without a registry one sentence, soon; from a release without node and npm."""
+import http.server
+import json
 import os
 import shutil
 import socket
 import subprocess
 import tarfile
+import threading
 import unittest
 
 import lib
@@ -14,7 +17,7 @@ LIMIT_S = 120  # it ends within 30 s on an idle machine; npm alone tries for 15 
 
 @unittest.skipUnless(shutil.which("npm"), "npm is not here")
 class Registry(lib.Case):
-    def refused(self, port):
+    def refused(self, port, why="does not answer"):
         top = self.path("checkout")
         for name in ("web/package.json", "web/package-lock.json", "tools/fetch-web"):
             os.makedirs(os.path.join(top, os.path.dirname(name)), exist_ok=True)
@@ -24,7 +27,8 @@ class Registry(lib.Case):
         done = subprocess.run([top + "/tools/fetch-web"], env=env, capture_output=True, text=True, timeout=LIMIT_S, check=False)
         first, last = done.stderr.splitlines()
         self.assertEqual((done.returncode, first), (3, f"fetching 14 npm packages for the page from {registry} (once)"))
-        self.assertIn(f"the npm registry {registry} does not answer", last)
+        self.assertIn(why, last)
+        self.assertIn(registry, last)
 
     def test_a_closed_port(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -34,6 +38,34 @@ class Registry(lib.Case):
     def test_a_registry_that_never_answers(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:
             self.refused(silent.getsockname()[1])
+
+
+    def test_a_registry_that_stops_answering(self):
+        over = threading.Event()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                if self.path != "/htm":
+                    over.wait(LIMIT_S)
+                    return
+                body = json.dumps({"name": "htm", "dist-tags": {"latest": "3.1.1"}, "versions": {"3.1.1": {"name": "htm", "version": "3.1.1"}}}).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+            server.daemon_threads = True
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            try:
+                self.refused(server.server_address[1], "cannot fetch the packages that web/package-lock.json names")
+            finally:
+                over.set()
+                server.shutdown()
 
 
 class Release(lib.Case):
