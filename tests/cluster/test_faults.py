@@ -7,11 +7,13 @@ import os
 import random
 import shutil
 import tempfile
+import time
 import unittest
 
 import fault_kinds as fk
 import faultworld
 import lib
+import same_answers
 
 ONE_OF_EACH = [fk.kill_leader, fk.cut_hub_server, fk.stop_hub, fk.promote, fk.restart_server, fk.wrong_password, fk.other_version, fk.slow_standby, fk.hub_clock, fk.full_disk, fk.full_folder]
 
@@ -24,7 +26,8 @@ class Faults(lib.Case):
         w, rng = faultworld.World(folder, nodes=nodes), random.Random(seed)
         self.addCleanup(w.close)
         lib.wait_until("all is well", w.settled)
-        asker, racer, outcomes = faultworld.Asker(w), faultworld.Racer(w), []
+        asker, racer, queue, outcomes = faultworld.Asker(w), faultworld.Racer(w), faultworld.Queue(w), []
+        from_ms = int(time.time() * 1000)
         asker.start()
         racer.start()
         for kind in kinds:
@@ -34,12 +37,17 @@ class Faults(lib.Case):
             outcomes.append(o)
         racer.over = asker.over = True
         racer.join()
+        queue.stop()
         fk.count_messages(w, outcomes)
         self.assertEqual([o.kind for o in outcomes if o.unsaid], [], "somebody was not told")
         self.assertTrue(w.told()[1] or not any(o.messages for o in outcomes), "told twice under two numbers")
         self.assertGreater(racer.got, 0)
         self.assertEqual((racer.both, *racer.kept()), (0, [], 0))
         self.assertEqual(w.values(), [])
+        self.assertGreater(len(queue.grants), 0)
+        self.assertEqual(queue.overlaps(), [])
+        w.closed = True  # no node sends any longer
+        self.assertEqual(same_answers.differences([h.url for h in w.hubs], from_ms, int(time.time() * 1000)), {})
 
     def test_of_no_kind_of_fault_anything_is_lost_or_doubled(self):
         self.do_all(ONE_OF_EACH, 1, 20)

@@ -5,7 +5,7 @@ import urllib.parse
 
 import lib
 
-OWN = {"at", "age_ms", "now", "version", "last_news", "waiting"}  # of the moment that a hub answers at, and of what it did itself
+OWN = {"at", "age_ms", "now", "version", "waiting"}  # the time of the response, the hub's own stream version, its own clients
 
 
 def paths(from_ms, to_ms):
