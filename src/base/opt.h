@@ -110,7 +110,8 @@ int opt_show(const struct opt *opts, const void *conf,
 /* The same for a file that nobody else may read: addresses stand there with what lets one in. */
 int opt_write(const struct opt *opts, const void *conf, struct buf *out);
 int opt_help(const struct opt_cmd *cmd, struct buf *out);
-int opt_man(const struct opt_cmd *cmd, struct buf *out); /* roff, section 1 */
+int opt_man(const struct opt_cmd *cmd, struct buf *out);        /* roff, section 1 */
+int opt_man_keys(const struct opt *opts, struct buf *out);      /* roff: a paragraph for each key of the YAML file */
 
 /* The first fixed option that is not the same in both; NULL: all are. */
 const struct opt *opt_fixed_differs(const struct opt *opts, const void *a, const void *b);

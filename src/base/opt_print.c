@@ -511,6 +511,42 @@ static void man_sections(struct buf *out, const struct opt *opts)
     }
 }
 
+/* A key of the file: "rule.preset" is preset: below rule:. */
+static void man_key(struct buf *out, const struct opt *o)
+{
+    AUTO_BUF text = BUF_INIT(4000);
+    char flag[OPT_FLAG_MAX], dashed[104], env[120];
+
+    buf_adds(out, ".TP\n");
+    man_bold(out, o->name);
+    if (o->type != OPT_BOOL && o->type != OPT_SECTION) {
+        buf_adds(out, " \\fI");
+        man_text(out, str_of(o->arg ? o->arg : "VALUE"));
+        buf_adds(out, "\\fR");
+    }
+    buf_addc(out, '\n');
+    buf_adds(&text, o->help);
+    help_facts(&text, o);
+    man_text(out, buf_str(&text));
+    buf_adds(out, ".\n");
+    if (o->type == OPT_SECTION)
+        return;
+    snprintf(dashed, sizeof(dashed), "--%s", opt_flag(o, flag));
+    buf_adds(out, "Flag: ");
+    man_bold(out, dashed);
+    buf_addf(out, ". Environment: \\%%%s.\n", opt_env_name(o, env, sizeof(env)));
+    if (o->fixed)
+        buf_adds(out, "A change needs a restart.\n");
+}
+
+int opt_man_keys(const struct opt *opts, struct buf *out)
+{
+    for (const struct opt *o = opts; o->name; o++)
+        if (!o->hidden && !o->no_file)
+            man_key(out, o);
+    return out->err;
+}
+
 int opt_man(const struct opt_cmd *cmd, struct buf *out)
 {
     struct str line, rest;
