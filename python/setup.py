@@ -36,7 +36,7 @@ def build():
         print("muster: without a C compiler and make the package has no libmuster: at run time it needs the system's (`make install`), or MUSTER_LIB=FILE")
         return None, None
     if not make("lib"):
-        raise SystemExit("libmuster cannot be built: tools/install-deps tells what it needs; MUSTER_LIB= builds none")
+        raise SystemExit("cannot build libmuster: run tools/install-deps, or set MUSTER_LIB= to install without it")
     program = make("NOWEB=1", "LDFLAGS=-s", "BIN=" + os.path.dirname(PROGRAM), PROGRAM)
     if not program:
         print("muster: the program cannot be built here: without matplotlib pictures are SVG alone")

@@ -87,7 +87,7 @@ class Spans:
         self.lost += 1
         if str(e) != self.why:
             self.why = str(e)
-            log.warning("muster: the hub at %s has not been told of a job: %s", self.url, e)
+            log.warning("muster: cannot send a job to the hub at %s: %s", self.url, e)
 
     def _begin(self, number, start, places):
         for host, uuids in sorted(places.items()):

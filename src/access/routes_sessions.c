@@ -115,7 +115,7 @@ static void answer_logout(void *arg, int result)
     if (result < 0)
         reply_problem(&l->rp, result == -ENOSPC ? 507 : 503,
                       "you are logged out, but the hub cannot store that: should it be started again before you log "
-                      "out once more, that session is back: %s",
+                      "out again, that session is back: %s",
                       store_why(result));
     httpd_late_reply(l->late, &l->rp);
     free(l);

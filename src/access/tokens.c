@@ -424,7 +424,7 @@ int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, boo
                        (long long)e->uses, e->uses == 1 ? "" : "s");
     if (!pace(with, retry_s))
         return err_set(err, -EUSERS,
-                       "this enroll token adds %d nodes at once and then %d a second: wait, or make one for so many "
+                       "this enroll token adds %d nodes at once and then %d a second: wait, or make one for N "
                        "with `muster token new --role enroll --uses N`",
                        ENROLL_BURST, ENROLL_RATE);
     struct store_token st = {.created_ms = now_ms};

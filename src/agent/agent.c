@@ -318,7 +318,7 @@ static int on_asked(void *arg, struct str line, struct buf *out)
             return -EINVAL;
         }
         keeper_pause(a->keeper, ms);
-        buf_addf(out, "the driver is let go until %s, or `muster-agent resume`\n",
+        buf_addf(out, "the driver is released until %s, or until `muster-agent resume`\n",
                  clock_iso(keeper_paused_until_ms(a->keeper), at));
         return 0;
     }
@@ -452,7 +452,7 @@ static void on_term(evutil_socket_t sig, short what, void *arg)
         event_base_loopbreak(a->base);
         return;
     }
-    log_info("agent", "signal %d: sending what is left, then ending", (int)sig);
+    log_info("agent", "signal %d: sending the remaining samples, then stopping", (int)sig);
     notify("STOPPING=1");
     a->stop_mono = clock_mono_ms();
     timer_stop(a->close);

@@ -93,7 +93,7 @@ static int conf_check_pins(const char *pin, struct str rest, struct err *err)
     struct str one;
 
     if (rest.len == 0)
-        return err_set(err, -EINVAL, "pin '%s': one for all hubs, or one each with commas between", pin);
+        return err_set(err, -EINVAL, "pin '%s': expected one for all hubs, or one per hub, comma-separated", pin);
     while (str_cut(&rest, ';', &one)) {
         size_t digits = 0;
         bool ok = str_skip(&one, "sha256//") && one.len == 44 && one.p[43] == '=';
@@ -148,7 +148,7 @@ static int conf_check(struct agent_conf *c, struct err *err)
     if (c->token && c->token_file)
         return err_set(err, -EINVAL, "give token or token_file, not both");
     if (c->token && (strlen(c->token) > 120 || !str_utf8_ok(str_of(c->token)) || strpbrk(c->token, " \t")))
-        return err_set(err, -EINVAL, "the token has blanks in it or is too long");
+        return err_set(err, -EINVAL, "the token contains whitespace or is too long");
     if (!c->state_dir && file_state_dir("agent", path, sizeof(path)) == 0)
         c->state_dir = mem_str(path);
     return 0;

@@ -182,7 +182,7 @@ int control_ask(const char *state_dir, const char *line, int64_t timeout_ms, str
         return err_set(err, r, "the agent does not answer: %s", strerror(-r));
     rest = buf_str(&text);
     if (!str_line(&rest, &first))
-        return err_set(err, -EPERM, "the agent closed without an answer: only root and its own user are heard");
+        return err_set(err, -EPERM, "the agent closed the connection: only root and the agent's own user may send commands");
     bool ok = str_eq(first, "ok");
     if (!ok)
         return err_set(err, -EREMOTEIO, "%.*s", STR_ARG(str_trim(rest)));

@@ -211,7 +211,7 @@ static void filler_take_facts(struct filler *f, const struct node_fact *said)
     int r = wire_put_facts(&frame, &f->id, &host, &id);
     f->blind = r < 0;
     if (f->blind)
-        log_error("agent", "the collector's devices cannot be told: %s; they are left out", strerror(-r));
+        log_error("agent", "cannot encode the collector's devices: %s; they are omitted", strerror(-r));
     if (r < 0 || (f->facts_blob && f->facts_blob->id == id)) {
         node_fact_fini(&next);
         return;
@@ -232,7 +232,7 @@ static void filler_take_procs(struct filler *f, const struct proc_list *said, in
     int r = wire_put_procs(&frame, &f->id, said, &id);
     f->unlisted = r < 0;
     if (f->unlisted)
-        log_error("agent", "the collector's processes cannot be told: %s; they are left out", strerror(-r));
+        log_error("agent", "cannot encode the collector's processes: %s; they are omitted", strerror(-r));
     if (r < 0 || (f->procs_blob && f->procs_blob->id == id))
         return;
     /* A process that ended stays seen in the batch that ends here. A list that changes all the time does not make

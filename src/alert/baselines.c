@@ -79,7 +79,7 @@ static void errand_done(struct work_job *j)
     } else {
         x->again_ms = clock_mono_ms() + RETRY_MS;
         if (j->ran && hub_may_say(x->h, "baselines", clock_wall_ms()))
-            log_warn("alert", "usage of companies and teams cannot be looked at: %s", k->err.msg);
+            log_warn("alert", "cannot read the usage of companies and teams: %s", k->err.msg);
     }
     errand_free(k);
 }

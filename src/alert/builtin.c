@@ -439,10 +439,10 @@ const struct alert_rule alert_builtin[] = {
     RULE("node-down", CRITICAL, 0, 30 * SEC, "a node is offline",
          "is it on, and its network up? On it: systemctl status muster-agent", OF_NODE(down)),
     RULE("node-new", INFO, 0, 0, "a node reports for the first time",
-         "nobody knows it? Look at its token: muster token list", .notice = true, .look = look_happened,
+         "not one of your nodes? See which token it used: muster token list", .notice = true, .look = look_happened,
          .limit = EVENT_NEW),
-    RULE("node-back", INFO, 0, 0, "a node that was offline is back; the end of node-down says so, too", "",
-         .notice = true, .off = true, /* one return would be told twice */
+    RULE("node-back", INFO, 0, 0, "a node that was offline is back; the end of node-down reports it, too", "",
+         .notice = true, .off = true, /* one return would be reported twice */
          .look = look_happened, .limit = EVENT_BACK),
     RULE("node-up", INFO, 0, 0, "the agent of a node started: the node, or the agent alone", "", .notice = true,
          .off = true, /* every update of the agent does it */
@@ -462,9 +462,8 @@ const struct alert_rule alert_builtin[] = {
          "look into dmesg and at lspci; taken out on purpose: alerts: {gpus-missing: {expect: {NODE: 7}}}",
          .expects = true, OF_NODE(missing)),
     RULE("gpu-xid", WARNING, 0, 0, "the driver reported an Xid error within the last hour",
-         "the program's fault: its owner has to look; needs a reset: nvidia-smi --gpu-reset when nobody is on it; one "
-         "that "
-         "comes again is a broken GPU",
+         "see the error's meaning; a program that causes it must be fixed by its owner; if the GPU needs a reset, run "
+         "nvidia-smi --gpu-reset when no process uses it; replace a GPU that repeats the error",
          .look = look_recent, .limit = EVENT_XID),
     RULE("gpu-ecc", CRITICAL, 0, 0, "memory errors that could not be corrected within the last hour",
          "what ran there may be wrong; reset the GPU, and replace it when it comes again", .look = look_recent,
@@ -490,10 +489,10 @@ const struct alert_rule alert_builtin[] = {
          "the next allocation may fail", .off = true, /* frameworks that take all of it do this on purpose */
          OF_GPU(full), .limit = 9900),
     RULE("gpu-idle", INFO, 2 * HOUR, 2 * MIN_, "a GPU is held and idle",
-         "end what holds it when it is not needed: others wait", .person = true,
+         "stop the process if you no longer need the GPU: other users wait", .person = true,
          .you = "you hold {places}, idle for {for}", OF_GPU(idle)),
-    RULE("booking-taken", WARNING, 10 * MIN_, 2 * MIN_, "somebody is on a GPU that another has booked",
-         "talk to each other; nobody's process is stopped", .person = true,
+    RULE("booking-taken", WARNING, 10 * MIN_, 2 * MIN_, "a user works on a GPU that another user booked",
+         "contact each other; muster stops no process", .person = true,
          .you = "you are on {places}, which {who} has booked",
          .yours = "{places}, which you have booked, is used by {who}", .look = look_bookings, .limit = USE_OTHERS),
     RULE("booking-unused", INFO, HOUR, 2 * MIN_, "what is booked is not used",
@@ -503,7 +502,7 @@ const struct alert_rule alert_builtin[] = {
 #define RUN_ON(rule_) ((rule_) == ADVICE_spinning || (rule_) == ADVICE_straggler)
 #define ADVICE(id, name_, title, remedy)                                                                               \
     RULE("run-" name_, INFO, ADVICE_##id == ADVICE_straggler ? 0 : 10 * MIN_, 0,                                       \
-         "a GPU of a run, told once a run: " title, remedy, .notice = true, .lasts = true, .now_only = true,           \
+         "a GPU of a run, notified once a run: " title, remedy, .notice = true, .lasts = true, .now_only = true,           \
          .person = true, .off = !RUN_ON(ADVICE_##id), .you = "your run on {places}: " title, OF_GPU(advised),          \
          .limit = ADVICE_##id),
 #include "model/advice.def"
@@ -534,7 +533,7 @@ const struct alert_rule alert_builtin[] = {
          .now_only = true, .look = look_hub, .limit = SCENE_DAMAGE),
     RULE("sources", WARNING, 5 * MIN_, MIN_, "a source of names of nodes fails",
          "GET /api/v1/sources says which and why", .now_only = true, .look = look_hub, .limit = SCENE_SOURCES),
-    RULE("channel", WARNING, 5 * MIN_, MIN_, "a channel that alerts are told through fails",
+    RULE("channel", WARNING, 5 * MIN_, MIN_, "a notification channel fails",
          "muster alerts channels says why", .now_only = true, .look = look_hub, .limit = SCENE_CHANNELS),
     {0},
 };

@@ -218,7 +218,7 @@ static int list_channels(struct cmd_call *c)
                         (struct hub_listing){.path = "/api/v1/alerts",
                                              .member = "channels",
                                              LISTING(alerts_help, channel_columns, fill_channel,
-                                                     "nobody is told: muster.yaml has no channels")},
+                                                     "no notifications are sent: muster.yaml has no channels")},
                         &o);
 
     json_array_foreach (json_object_get(o, "channels"), i, one)
@@ -323,12 +323,12 @@ static void put_rest(struct buf *out, json_t *o, const struct zone *zone)
 
     json_array_foreach (json_object_get(o, "rules"), i, one)
         more += int_of(one, "alerts");
-    buf_adds(out, "\nnot looked at, since nothing is stored of it:");
+    buf_adds(out, "\nnot evaluated, because the store has no data for it:");
     json_array_foreach (json_object_get(o, "left_out"), i, one)
         buf_addf(out, "%s %s", i ? "," : "", json_string_value(one));
     buf_addc(out, '\n');
     if (!json_is_true(json_object_get(o, "complete")))
-        buf_addf(out, "this is not all: it was looked at until %s, then the time was up; ask for a shorter time\n",
+        buf_addf(out, "incomplete: evaluated until %s, then the time limit was reached; request a shorter period\n",
                  moment_text(int_of(o, "until"), zone, until));
     else if (more > 0)
         buf_addf(out, "%lld more are counted above and not listed here\n", (long long)more);

@@ -637,7 +637,7 @@ enum reply_how hub_alerts_silence(struct hub *h, struct request *rq, struct repl
 
     to.id = d->last_silence = hub_next_id(h, IDS_NOTE, d->last_silence + 1);
     if (!to.id)
-        return reply_problem(rp, 503, "the hub's PostgreSQL server is away, nothing was changed: try again");
+        return reply_problem(rp, 503, "the hub's PostgreSQL server is unreachable, nothing was changed: try again");
     return put_silence(h, rq, &to, false);
 }
 

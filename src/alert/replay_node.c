@@ -220,7 +220,7 @@ static int take_procs(struct alert_replay_node *r, const struct past_source *pas
 
     SORT(r->stays, r->n_stays, order_numbers);
     if (code >= 0 && k->full)
-        code = err_set(err, -E2BIG, "more processes ran in that time than can be looked at: ask for a shorter time");
+        code = err_set(err, -E2BIG, "too many processes ran in that period: request a shorter one");
     return MIN(code, 0);
 }
 

@@ -184,7 +184,7 @@ static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct 
         texts[i] = texts[i] ? texts[i] : "";
     }
     if (!texts[0][0] && !texts[1][0] && !texts[2][0])
-        return reply_problem(rp, 400, "say what to be silent about: rule, node or person; \"*\" is every rule");
+        return reply_problem(rp, 400, "rule, node or person is missing: name what to silence; \"*\" is every rule");
     if (!words_are_ours(a, str_of(texts[1]), rp))
         return REPLY_NOW;
     if (!texts[3][0])
@@ -248,12 +248,12 @@ const struct route alert_routes[] = {
     {GET, "/api/v1/alerts", ROLE_NONE, .summary = "What is wrong now, the worst first, and who silenced what (docs/alerts.md)",
      .params = "all: what was resolved within a week, too; state: pending, firing, resolved or all; rule: pattern", .handle = get_alerts},
     {GET, "/api/v1/alerts/rules", ROLE_NONE, .summary = "The rules: when each fires, and what to do then", .handle = get_alert_rules},
-    {GET, "/api/v1/alerts/test", ROLE_NONE, .summary = "What every rule that is on finds now, however long it has been so; or which alerts there would have been",
-     .params = "last: over this time of history, as 7d; until: it ends then, now unless told; rule: pattern", .handle = get_alerts_test},
+    {GET, "/api/v1/alerts/test", ROLE_NONE, .summary = "What every enabled rule finds now, without its delay; or the alerts that a period of history would have fired",
+     .params = "last: evaluate this period of history, e.g. 7d; until: end of the period (default: now); rule: pattern", .handle = get_alerts_test},
     {METHOD_POST, "/api/v1/alerts/test", ROLE_MEMBER, .write = true, .no_audit = true, .max_body = MAX_RULES_BODY,
      .summary = "The same over history with other rules: the body is the section alerts of a muster.yaml; nothing is changed",
-     .params = "last: over this time, 7d unless told; until: it ends then, now unless told; rule: pattern", .handle = post_alerts_test},
-    {GET, "/api/v1/silences", ROLE_NONE, .summary = "Of what nothing is told, until when, by whom and why", .handle = get_silences},
+     .params = "last: period of history (default: 7d); until: end of the period (default: now); rule: pattern", .handle = post_alerts_test},
+    {GET, "/api/v1/silences", ROLE_NONE, .summary = "Silences: what is muted, until when, by whom and why", .handle = get_silences},
     {METHOD_POST, "/api/v1/silences", ROLE_MEMBER, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "Be silent about alerts: {\"rule\", \"node\", \"person\": patterns, \"for\": \"2h\" or \"until\", \"reason\"}", .handle = post_silence},
     {METHOD_DELETE, "/api/v1/silences/{id}", ROLE_MEMBER, .write = true, .max_body = MAX_SMALL_BODY, .summary = "End a silence", .handle = delete_silence},

@@ -134,7 +134,7 @@ static void pass(void *arg, const char *channel, const char *person)
     struct passed *p = &t->passed[t->n_passed++];
     mem_copy_str(p->channel, sizeof(p->channel), channel);
     mem_copy_str(p->person, sizeof(p->person), person);
-    log_info("alert", "%s has no address for %s, and is not told", person, channel);
+    log_info("alert", "cannot notify %s: no address for %s", person, channel);
 }
 
 static void put_told(struct telling *t);
@@ -155,7 +155,7 @@ static void told(void *arg, int result)
         return;
     }
     if (result < 0)
-        log_warn("alert", "that an alert is told cannot be stored: %s", store_why(result));
+        log_warn("alert", "cannot store that an alert was notified: %s", store_why(result));
     if (result < 0 && result != -ESTALE && !hub_is_alone(h)) {
         t->t->kept = t;
         return;

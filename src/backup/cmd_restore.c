@@ -54,6 +54,6 @@ int cmd_restore(struct cmd_call *c)
     if (r == 0 && !conf->quiet)
         fprintf(stderr, "'%s' is as of %s: %llu chunks of history, %llu batches%s%s%s\n", dir,
                 clock_iso(sum.made_ms, iso), (unsigned long long)sum.chunks, (unsigned long long)sum.batches,
-                *old ? "; what was there is in '" : "", old, *old ? "'" : "");
+                *old ? "; the previous content is in '" : "", old, *old ? "'" : "");
     return r == -EINVAL ? cli_fail(&restore_help, EXIT_REACH, "%s", c->err.msg) : r;
 }

@@ -161,7 +161,7 @@ static void write_status(struct buf *out, const struct status_sum *s)
     add_bytes(out, "chunks", s->chunk_bytes);
     add_bytes(out, ", batches", s->batch_bytes);
     add_bytes(out, ", all", s->bytes);
-    buf_addf(out, "\n%s", s->moving ? "a move into it is not finished: go on with `muster store move`\n" : "");
+    buf_addf(out, "\n%s", s->moving ? "a move into it is not finished: continue with `muster store move`\n" : "");
 }
 
 static int show_status(const struct store_cmd_conf *conf, const char *url, struct err *err)
@@ -289,7 +289,7 @@ static int move_store(const struct store_cmd_conf *conf, const char *from, const
     progress_end(&p);
     if (r == 0 && !conf->quiet)
         fprintf(stderr, "%s%lld chunks and %lld records are there, and counted; what was moved from is left as it is\n",
-                s.resumed ? "went on where it had stopped: " : "", (long long)s.chunks, (long long)s.records);
+                s.resumed ? "resumed where it had stopped: " : "", (long long)s.chunks, (long long)s.records);
     return r;
 }
 

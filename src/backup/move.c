@@ -230,7 +230,7 @@ static int find_moving(struct move *m, struct err *err)
     int r = db_next(st, err);
 
     if (r == 1 && strcmp(db_text(st, 0), from) != 0)
-        r = err_set(err, -ENOTEMPTY, "a move from '%s' was begun there: go on with that one", db_text(st, 0));
+        r = err_set(err, -ENOTEMPTY, "a move from '%s' was started there: continue that one", db_text(st, 0));
     if (r == 1) {
         m->stage = db_number(st, 2);
         r = strcmp(db_text(st, 1), mark) == 0;

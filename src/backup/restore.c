@@ -497,8 +497,8 @@ int backup_restore(const char *path, const char *dir, bool force, const struct b
     int state = folder_state(where, err);
     if (state == 2 && !force)
         return err_set(err, -ENOTEMPTY,
-                       "'%s' is not empty: give another folder, or --force to put this in its place and keep the old "
-                       "one beside it",
+                       "'%s' is not empty: give another folder, or --force to replace it and keep the old one under "
+                       "another name",
                        where);
     int r = state < 0 ? state : 0;
     if (state >= 1)
@@ -517,7 +517,7 @@ int backup_restore(const char *path, const char *dir, bool force, const struct b
         return r;
     remove_leftovers(where);
     if (!mkdtemp(temp))
-        return err_set(err, -errno, "cannot make a folder beside '%s': %s", where, strerror(errno));
+        return err_set(err, -errno, "cannot create a folder next to '%s': %s", where, strerror(errno));
     r = fill(&x, temp, err);
     if (r == 0)
         r = put_in_place(temp, where, state, old, err);

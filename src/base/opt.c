@@ -186,7 +186,7 @@ static int opt_value(const struct opt *o, void *conf, struct str value, struct e
     void *at = opt_at(o, conf);
 
     if (o->type == OPT_SECTION)
-        return err_set(err, -EINVAL, "can be told in a file alone");
+        return err_set(err, -EINVAL, "can only be set in a file");
     if (opt_is_text(o->type) || o->type == OPT_LIST) {
         int r = opt_check_text(o, value, err);
         if (r < 0)

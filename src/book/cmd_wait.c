@@ -245,7 +245,7 @@ static int stand(struct waiter *w, struct err *err)
             return 1;
         bool lost = r == 0 && strcmp(w->state, "waiting") != 0;
         if (lost)
-            say(w, false, "the hub did not hear of us for too long: queueing again, at the end");
+            say(w, false, "the hub received nothing from this command for too long: queueing again, at the end");
         r = lost || !w->id[0] ? queue_up(w, err) : beat(w, err);
     }
     return r;
@@ -437,7 +437,7 @@ static void fill_row(struct cell *c, json_t *o, const struct listing_at *at)
 static int list_waits(struct cmd_call *c)
 {
     const struct wait_conf *conf = c->conf;
-    struct hub_listing l = {LISTING(wait_help, columns, fill_row, "nobody waits"), .path = "/api/v1/waits",
+    struct hub_listing l = {LISTING(wait_help, columns, fill_row, "the queue is empty"), .path = "/api/v1/waits",
                             .member = "rows", .width = 160};
     int r = listing_ask(&l, &conf->client, conf->json ? LIST_JSON : LIST_TABLE, NULL, &c->err);
 

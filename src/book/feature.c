@@ -265,7 +265,7 @@ enum reply_how bookings_put(struct hub *h, struct request *rq, struct reply *rp,
     if (r == -EBUSY)
         reply_problem(&answer, 409, "booking %" PRId64 " is being changed just now: try again", x->id);
     else if (r == -ENOTCONN)
-        reply_problem(&answer, 503, "the hub's PostgreSQL server is away, nothing was booked: try again");
+        reply_problem(&answer, 503, "the hub's PostgreSQL server is unreachable, nothing was booked: try again");
     else if (r == -ENOSPC)
         reply_problem(&answer, 503, "there are %d bookings already", BOOK_MAX);
     else

@@ -263,13 +263,12 @@ static int too_few(const struct pick_wish *w, const struct counts *c, size_t usa
     if (!c->like)
         return err_set(err, -ENOENT, "there is no GPU%s", what);
     if (w->one_node && usable >= (size_t)w->count)
-        return err_set(err, -EBUSY, "%" PRId64 " asked for: %zu GPUs%s are free, but not so many on one node", w->count,
-                       usable, what);
+        return err_set(err, -EBUSY, "%zu GPUs%s are free, but no node has %" PRId64 " of them", usable, what, w->count);
     const char *many = c->like == 1 ? "" : "s", *are = usable == 1 || c->like == 1 ? "is" : "are";
     size_t more = c->unbooked - MIN(usable, c->unbooked);
     char asked[40] = "", span[24], lately[60] = "", rest[160] = "";
     if (w->count > 1 || usable)
-        snprintf(asked, sizeof(asked), ", %" PRId64 " asked for", w->count);
+        snprintf(asked, sizeof(asked), ", %" PRId64 " requested", w->count);
     if (w->idle && w->idle_ms)
         snprintf(lately, sizeof(lately), ", free for less than %s", clock_span(w->idle_ms, span));
     if (more)
@@ -376,9 +375,9 @@ int pick_possible(const struct node_now *const *nodes, size_t n, const struct pi
         candidates(NULL, w, nodes[i], v, &c);
     wish_words(w, what);
     if (c.like < (size_t)w->count)
-        return err_set(err, -ENOENT, "%" PRId64 " asked for: there are only %zu GPUs%s in all", w->count, c.like, what);
+        return err_set(err, -ENOENT, "%" PRId64 " requested: there are only %zu GPUs%s", w->count, c.like, what);
     if (w->one_node && c.most < (size_t)w->count)
-        return err_set(err, -ENOENT, "%" PRId64 " asked for on one node: none has more than %zu GPUs%s", w->count,
+        return err_set(err, -ENOENT, "%" PRId64 " requested on one node: none has more than %zu GPUs%s", w->count,
                        c.most, what);
     return 0;
 }

@@ -40,7 +40,7 @@ static void out(void *arg, const struct booking *h)
     to.released_ms = to.changed_ms = hub_book_of(hub)->serve_ms;
     to.changes++;
     bookings_write_led(hub, &to, h->person);
-    log_debug("wait", "%s (wait %" PRId64 ") was not heard of any more", h->person, h->id);
+    log_debug("wait", "%s (wait %" PRId64 ") sends nothing any longer", h->person, h->id);
 }
 
 /* ---- who is told by a message ---- */
@@ -84,11 +84,11 @@ static void say_given(struct hub *hub, const struct booking *h)
              moment_zoned(h->until_ms, hub->zone, until), clock_span(h->from_ms - h->created_ms, span), n,
              n == 1 ? "" : "s");
     buf_addf(&text,
-             "What runs there by then goes on; if nothing does, somebody else may have them.\n"
+             "If nothing runs there by then, the next user in the queue may get them.\n"
              "CUDA_VISIBLE_DEVICES=%s",
              h->devices);
     if (!notify_person(hub, h->person, RULE, buf_str(&title).p, buf_str(&text).p, said, s)) {
-        log_info("wait", "%s (wait %" PRId64 ") cannot be told any more that it is their turn", h->person, h->id);
+        log_info("wait", "%s (wait %" PRId64 ") cannot be notified of their turn", h->person, h->id);
         said(s, 0);
     }
 }

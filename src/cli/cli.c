@@ -87,7 +87,7 @@ int cli_load(const struct opt_cmd *help, void *conf, int argc, char **argv, int 
         r = (help->leads ? opt_args : opt_args_mixed)(help->opts, conf, argc, argv, ret_argi, err);
     if (r < 0 && help->args && strstr(help->args, "[-- FLAG") && str_starts(str_of(err->msg), "unknown option")) {
         struct err why = *err;
-        return err_set(err, r, "%s; flags of another program stand behind --", why.msg);
+        return err_set(err, r, "%s; put flags of another program behind --", why.msg);
     }
     return r;
 }

@@ -334,7 +334,7 @@ static void notice_of(const struct hub_cluster *c, const struct member_stat *st,
             own = &st->hubs[i];
     if (st->away_ms > AWAY_SAID_MS)
         snprintf(out, NOTICE_MAX,
-                 "PostgreSQL is away since %s: nothing can be stored or booked, agents keep their samples: %.120s",
+                 "PostgreSQL is unreachable since %s: nothing can be stored or booked, agents keep their samples: %.120s",
                  time_of(st->away_wall_ms, at), reason_of(st->why));
     else if (st->full)
         snprintf(out, NOTICE_MAX,

@@ -281,7 +281,7 @@ static void ask_hub(struct report *r, const struct doctor_conf *conf)
     bool named = client_named(&conf->client);
     if (client_ask(&conf->client, "GET", "/healthz", str_of(""), &answer, &err) < 0) {
         if (named)
-            say(r, FAIL, "hub", "%s; is it running, is the address right, does a firewall stand between?", err.msg);
+            say(r, FAIL, "hub", "%s; check that it is running, that the address is right, and that no firewall blocks it", err.msg);
         else
             say(r, NOTE, "hub", "none on this machine, none named with --hub");
         return;
@@ -307,7 +307,7 @@ static void ask_hub(struct report *r, const struct doctor_conf *conf)
             "makes one)");
     else
         say(r, FAIL, "token",
-            "none given, and this hub asks everybody for one: ask whoever runs it for `muster token new --role member "
+            "none given, and this hub requires one: ask its administrator for `muster token new --role member "
             "--person LOGIN`, and give it with --token-file or in MUSTER_TOKEN");
     if (asks)
         say(r, NOTE, "reading",

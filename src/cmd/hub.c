@@ -122,7 +122,7 @@ int cmd_hub(int argc, char **argv)
         r = cli_fail(&hub_help, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
         goto out;
     }
-    log_info("hub", "muster %s, on %s", muster_hub_build, hub_is_alone(h) ? "a store of its own" : "a shared store");
+    log_info("hub", "muster %s, on %s", muster_hub_build, hub_is_alone(h) ? "a local store" : "a shared store");
     line.hub = h;
     line.data = data;
     say_where(&line); /* before anybody is told where it is */

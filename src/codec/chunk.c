@@ -269,7 +269,7 @@ enum { /* kinds of blocks behind the lanes': of samples that lean, and of lanes 
        BLOCK_WHOLE_MAX = CHUNK_LANES_MAX - 2,
 };
 _Static_assert(BLOCK_IDLE > 0, "samples have one lane");
-_Static_assert((int)BLOCK_WHOLE_MAX >= (int)LANES, "a kind of its own");
+_Static_assert((int)BLOCK_WHOLE_MAX >= (int)LANES, "the two must differ");
 
 /* Series of one lane. Kind: blocks of the same metric and kind are alike. */
 static void put_block(struct chunk_writer *w, const struct chunk_column *c, struct buf *out, unsigned kind,

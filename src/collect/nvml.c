@@ -176,7 +176,7 @@ static void mark_resting(struct collector *c)
         struct device_fact *f = &c->list.v[i]->fact;
         f->asleep = nvml_pci_asleep(c->root, f->pci);
         mem_copy_str(f->note, sizeof(f->note),
-                     f->asleep ? "asleep; not woken to be asked" : "idle; let go of for a while so that it may sleep");
+                     f->asleep ? "asleep; not woken by muster" : "idle; released for a while so that it may sleep");
     }
 }
 

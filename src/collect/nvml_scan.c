@@ -111,7 +111,7 @@ static void take_asleep(struct nvml_list *l, const char *root, const char *pci)
     }
     d->seen = d->may_sleep = d->fact.asleep = true;
     d->fact.lost = false;
-    mem_copy_str(d->fact.note, sizeof(d->fact.note), "asleep; not woken to be asked");
+    mem_copy_str(d->fact.note, sizeof(d->fact.note), "asleep; not woken by muster");
 }
 
 /* The driver has a GPU it gives no handle for: the kernel may still say who it was. */
@@ -157,7 +157,7 @@ static int take_instances(struct nvml_list *l, const struct nvml *lib, struct nv
     }
     if (slots > 0)
         mem_copy_str(gpu->fact.note, sizeof(gpu->fact.note),
-                     "MIG is on: the driver tells no utilisation of the whole GPU");
+                     "MIG is on: the driver reports no utilisation of the whole GPU");
     return 0;
 }
 

@@ -151,7 +151,7 @@ void smi_tables_list(struct smi_tables *t, struct str line)
     collect_text(f->uuid, sizeof(f->uuid), uuid);
     memcpy(f->parent, t->parent, sizeof(f->parent));
     snprintf(f->name, sizeof(f->name), "MIG %.*s", (int)MIN(profile.len, 40u), profile.p);
-    mem_copy_str(f->note, sizeof(f->note), "nvidia-smi's tables do not tell of MIG instances");
+    mem_copy_str(f->note, sizeof(f->note), "nvidia-smi's tables do not list MIG instances");
 }
 
 static void add_uses(const struct smi_tables *t, struct device_reading *d)

@@ -107,7 +107,7 @@ static void on_late(void *arg)
 {
     struct call *c = arg;
     ssh_stop(c->ssh);
-    call_done(c, "it has not told everything in time", 0);
+    call_done(c, "it did not send everything in time", 0);
 }
 
 static void call_begin(struct call *c)

@@ -31,7 +31,7 @@ enum { USUAL_DOWN = 60, SETTINGS_MAX = 1 << 20, OUT_MAX = 1 << 20, SECRET_MAX = 
 #define USUAL_NETWORK "127.0.0.1" /* who could read there where nothing says another */
 #define READERS_ARE                                                                                                    \
     "read: open and read_from: addresses in %s read without a token, as with vesta; others cannot read, even with one"
-#define TOKEN_KNOWN "It is " USUAL_TOKEN ", which everybody knows: choose another, here and for the senders"
+#define TOKEN_KNOWN "It is " USUAL_TOKEN ", which is public: choose another, here and for the senders"
 #define CHANNEL     "vesta"     /* the webhook */
 #define BOT_CHANNEL "vesta-bot" /* where there is no webhook */
 
@@ -90,9 +90,9 @@ static const struct told {
 static const struct {
     const char *key, *why;
 } unused_keys[] = {
-    {"TERM_WIDTH", "each request says it: curl 'hub:8080/?width=120'; 80 unless told"},
+    {"TERM_WIDTH", "set in each request: curl 'hub:8080/?width=120' (default: 80)"},
     {"SORT_BY", "hosts are sorted by name, host2 before host10"},
-    {"SERVER_SLEEP_TIME", "not needed: hosts are looked at every second"},
+    {"SERVER_SLEEP_TIME", "not needed: hosts are checked every second"},
     {"WS_RECEIVE_TIMEOUT", "not needed: the page gets changes as they come"},
     {"SLACK_BOT_SLEEP_TIME", "not needed: the bot waits for messages"},
     {"SAVE_INTERVAL", "every sample is kept; keep_raw, keep_minute and keep_hour say for how long"},
@@ -293,8 +293,7 @@ static void put_readers_from(struct settings *s)
     else
         became(s, "VALID_NETWORK",
                "left out: only anchored beginnings of addresses, as ^192\\.168\\., are understood. read: token: "
-               "whoever "
-               "reads needs a token; for the readers that vesta had write read: open and read_from: [CIDR]");
+               "every reader needs a token; for the readers that vesta had write read: open and read_from: [CIDR]");
 }
 
 static void put_token(struct settings *s)
@@ -402,9 +401,9 @@ static void put_slack(struct settings *s)
 
     if (s->bot) {
         add_secret(s, "slack:\n  token_file: ", SECRET_BOT, value(s, "SLACK_BOT_TOKEN"),
-                   "\n  # to hear commands it needs a token for Socket Mode, too (docs/slack.md):\n");
+                   "\n  # to receive commands it needs a token for Socket Mode, too (docs/slack.md):\n");
         buf_addf(&s->out, "  # app_token_file: %s/slack-app.token\n", s->folder);
-        buf_adds(&s->out, "  open: true # whoever is in Slack may ask, as it was; false: people of `people:` alone\n");
+        buf_adds(&s->out, "  open: true # every Slack user may send commands, as before; false: only people of `people:`\n");
     }
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         struct str v = str_trim(value(s, texts[i].key));

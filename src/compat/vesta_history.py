@@ -297,11 +297,11 @@ class Clock:
         return [int(local.replace(tzinfo=self.zone, fold=f).timestamp()) for f in (0, 1)]
 
     def ms(self, stamp):
-        need(type(stamp) is int and 19700102000000 <= stamp <= 22000101000000, "a time that is none")
+        need(type(stamp) is int and 19700102000000 <= stamp <= 22000101000000, "not a time")
         try:
             local = datetime.datetime(stamp // 10**10, stamp // 10**8 % 100, stamp // 10**6 % 100, stamp // 10**4 % 100, stamp // 100 % 100, stamp % 100)
         except ValueError as e:
-            raise Refused("a time that is none") from e
+            raise Refused("not a time") from e
         first, second = self.moments(local)
         if second <= first:  # once, or left out: the moment that many seconds after the gap began
             self.fold = 0

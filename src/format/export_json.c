@@ -257,7 +257,7 @@ static int take_custom(struct cursor *c)
     TEXT("type", type);
     INT("per", 1, 1000000000000ll, 1, f->per);
     if (!f->name[0] || metric_by_name(str_of(f->name)) >= 0)
-        return export_fail(c, 0, "metric: expected a name of its own");
+        return export_fail(c, 0, "metric: expected a name that no built-in metric has");
     if (export_unit(unit) < 0)
         return export_fail(c, 0, "unit: not one that muster knows");
     if (strcmp(type, "counter") != 0 && strcmp(type, "gauge") != 0)

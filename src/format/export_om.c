@@ -220,7 +220,7 @@ int read_om(struct cursor *c, struct export_record *ret)
             c->at++;
         struct str name = str_n(c->all.p, c->at);
         if (c->at >= c->all.len)
-            return export_fail(c, 0, "expected name{labels} value moment");
+            return export_fail(c, 0, "expected name{labels} value time");
         c->at++;
         if (labels(c, v, &n) < 0)
             return -EINVAL;

@@ -82,7 +82,7 @@ int template_check(struct str s, struct err *err)
         if (!next(&s, &text, &name, &brace))
             return err_set(err, -EINVAL, "a { is not closed; write {{ for a brace");
         if (name.p && !name.len && hole_of(name, &nth) < 0)
-            return err_set(err, -EINVAL, "{} is the host, and the second one the seconds: there are no more");
+            return err_set(err, -EINVAL, "too many {}: the first is the host, the second the seconds");
         if (name.len && hole_by_name(name) < 0 && metric_by_name(name) < 0)
             return err_set(err, -EINVAL,
                            "{%.*s} is not known: node, gpu, place, user, model, state, reason, since, idle and every "

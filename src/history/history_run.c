@@ -694,7 +694,7 @@ static int ask_node(struct run *r, const struct plan_node *p, bool self, struct 
         code = past_history(r->past, k.ask, &h, err);
     }
     if (code == 0 && (h.n != r->n + r->before || h.n_series != (h.together ? 1 : k.ask.n_devices) * k.ask.n_metrics))
-        code = err_set(err, -EIO, "the store gave %zu bins where %zu were asked for", h.n, r->n + r->before);
+        code = err_set(err, -EIO, "the store returned %zu bins instead of %zu", h.n, r->n + r->before);
     if (code == 0 && q->chosen && q->tier < 0)
         code = coarser_read(&more, r->past, &k.ask, &h, err);
     r->frame.damaged += h.damaged + more.h.damaged;

@@ -121,7 +121,7 @@ static bool run_again(struct question *q)
     q->settle = NULL;
     if (give(q, limit_of(k)) == 0)
         return true;
-    reply_problem(&q->rp, 503, "too much is being asked at once; try again in a moment");
+    reply_problem(&q->rp, 503, "too many queries at the same time; try again in a few seconds");
     return false;
 }
 
@@ -140,7 +140,7 @@ static void question_end(struct question *q)
 static void refuse_late(struct question *q)
 {
     snprintf(q->rp.extra, sizeof(q->rp.extra), "Retry-After: 2");
-    reply_problem(&q->rp, 503, "too much was asked at once: this waited too long for its turn; try again");
+    reply_problem(&q->rp, 503, "too many queries at the same time: this one waited too long; try again");
 }
 
 /* ---- costly questions: one at a time of each address, so that no address holds all workers ---- */
@@ -243,7 +243,7 @@ enum reply_how ask_then(struct hub *h, struct request *rq, struct reply *rp, str
         k->end(k);
         free(q);
         snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 2");
-        return reply_problem(rp, 503, "too much is being asked at once; try again in a moment");
+        return reply_problem(rp, 503, "too many queries at the same time; try again in a few seconds");
     }
     q->late = httpd_late(rq);
     httpd_late_watch(q->late, reader_gone, &q->job);

@@ -80,6 +80,6 @@ int hub_conf_check(UNUSED void *self, const struct hub_conf *conf, UNUSED void *
     if (!conf->tls_cert != !conf->tls_key)
         return err_set(err, -EINVAL, "tls_cert and tls_key belong together: one of them is missing");
     if (conf->tls && conf->tls_cert)
-        return err_set(err, -EINVAL, "tls makes a certificate of its own; with tls_cert and tls_key leave it out");
+        return err_set(err, -EINVAL, "tls makes a self-signed certificate: remove it, or remove tls_cert and tls_key");
     return conf->samples ? clickhouse_check(&(struct click_conf){.url = conf->samples}, err) : 0;
 }

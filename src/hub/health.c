@@ -31,7 +31,7 @@ static bool is_here(UNUSED struct api *a, struct request *rq, struct reply *rp)
 {
     bool browser = rq->header(rq, "Origin").len || rq->header(rq, "Sec-Fetch-Site").len;
     return (rq->loopback && !browser) ||
-           reply_refuse(rp, 403, "the hub tells this to commands on its own machine alone");
+           reply_refuse(rp, 403, "the hub answers this only to commands on its own machine");
 }
 
 static enum reply_how get_folder(struct api *a, UNUSED struct request *rq, struct reply *rp)

@@ -8,7 +8,7 @@
 
 #define QUEUE_MAX  4096 /* records that may wait to be read; one takes microseconds */
 #define LIMIT_MS   30000
-#define TOO_MUCH   "too much is being asked at once; try again in a moment"
+#define TOO_MUCH   "too many queries at the same time; try again in a few seconds"
 #define KEPT_BYTES (64 << 20) /* of requests that wait for one thread */
 #define KEPT_MAX   4          /* records that one request needs: a job, and its parent; or what it leads to */
 

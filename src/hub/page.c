@@ -123,7 +123,7 @@ void page_of_foreign_host(struct reply *rp, struct str host)
              "<style>body{font:14px/20px system-ui,sans-serif;max-width:720px;margin:48px auto;padding:0 16px}"
              "h1{font-size:18px;line-height:28px}code{font:13px ui-monospace,monospace}</style></head><body>\n"
              "<h1>This hub is not known as %.*s</h1>\n"
-             "<p>It answers under the names it was told, so that no other page can speak to it through your browser. "
+             "<p>It answers only under its configured names, so that no other page can send requests to it through your browser. "
              "Its address as a number works, and so does the name of its machine.</p>\n"
              "<p>Who runs it adds the name: <code>host_names: [%.*s]</code> in muster.yaml, or "
              "<code>--host-names %.*s</code>.</p>\n</body></html>\n",

@@ -144,7 +144,7 @@ static bool refuse(const struct api *a, const struct request *rq, struct reply *
         snprintf(rp->extra, sizeof(rp->extra), "WWW-Authenticate: Bearer realm=\"muster\"");
     if (rq->who->role == ROLE_NONE && rq->route->need == ROLE_NONE && rq->loopback) {
         reply_problem(rp, 401,
-                      "this hub asks everybody for a token, on its own machine too: ask whoever runs it for one made "
+                      "this hub requires a token, also on its own machine: ask its administrator for one made "
                       "with `muster token new --role member --person YOUR-LOGIN`, and give it with --token-file, in "
                       "MUSTER_TOKEN, or as 'Authorization: Bearer TOKEN'; who runs it has one in admin.token in its "
                       "data folder");

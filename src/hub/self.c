@@ -52,7 +52,7 @@ static void add_clock(char out[NOTICE_MAX])
     char span[24];
     if (doubt_ms)
         snprintf(out + n, NOTICE_MAX - n,
-                 "%sthe hub's clock jumped %s by %s: nothing goes by age until it has run evenly for an hour",
+                 "%sthe hub's clock jumped %s by %s: nothing is deleted by age until it has run evenly for an hour",
                  n ? "; " : "", doubt_ms > 0 ? "ahead" : "back", clock_span(doubt_ms > 0 ? doubt_ms : -doubt_ms, span));
 }
 
@@ -144,7 +144,7 @@ void self_status(void *self, struct status *s)
         {"muster_hub_samples_waiting_bytes", "what waits for ClickHouse", false, (uint64_t)st.archive_bytes},
         {"muster_hub_samples_failing", "1 while ClickHouse does not take samples", false, st.archive_error != 0},
         {"muster_hub_samples_missed", "logs that were too old before ClickHouse took them", true, st.archive_missed},
-        {"muster_hub_clock_doubted", "1 while the hub's clock has jumped and nothing goes by age", false,
+        {"muster_hub_clock_doubted", "1 while the hub's clock has jumped and nothing is deleted by age", false,
          trusted_clock_now_doubt() != 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(all); i++)

@@ -94,7 +94,7 @@ static void put_head(struct buf *out, const json_t *v, const char *span)
     if (!isnan(share))
         buf_addf(out, ": %.0f %% of the %.*f held", share * 100, digits, number_at(v, "usage_hours") * scale);
     if (looked < runs)
-        buf_addf(out, "; looked at: the largest %lld, %.*f %s", looked, digits, number_at(v, "looked_hours") * scale,
+        buf_addf(out, "; analysed: the largest %lld, %.*f %s", looked, digits, number_at(v, "looked_hours") * scale,
                  unit);
     if (!isnan(number_at(v, "effective_hours")))
         buf_addf(out, ", %.*f of them effective", digits, number_at(v, "effective_hours") * scale);

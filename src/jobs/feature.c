@@ -214,7 +214,7 @@ const struct auto_runs *hub_jobs_runs(struct hub *h)
 static void add_status(void *self, struct status *s)
 {
     const struct hub_jobs *d = self;
-    status_metric(s, "muster_hub_runs", "runs without a label that go on, or ended lately", false, auto_count(d->runs));
+    status_metric(s, "muster_hub_runs", "runs without a label that are active or ended recently", false, auto_count(d->runs));
     status_metric(s, "muster_hub_runs_made", "runs without a label that were made", true, d->made);
     status_metric(s, "muster_hub_runs_looked", "nodes whose jobs were looked up for them", true, d->looks);
 }

@@ -341,7 +341,7 @@ static enum reply_how get_jobs(struct api *a, struct request *rq, struct reply *
 /* clang-format off */
 const struct route jobs_routes[] = {
     {GET, "/api/v1/jobs", ROLE_NONE, .summary = "Runs: commands of `muster record`, Dask and Slurm jobs, W&B runs, and processes that nobody labelled; newest start first (docs/jobs.md)",
-     .params = "from: time; to: time, those that overlap the time between; node: id or name; device: UUID or NODE:N; person: login; kind: record, dask, wandb, slurm, auto (nobody labelled it) or another; parent: id of a job; limit: how many, 100 unless told, at most 1000; filter: which, a job being a process of its person on its GPUs (docs/filter.md); me: whom 'mine' means without a token; format: json or csv", .handle = get_jobs},
+     .params = "from: time; to: time, runs that overlap the period; node: id or name; device: UUID or NODE:N; person: login; kind: record, dask, wandb, slurm, auto (without a label) or another; parent: id of a job; limit: maximum number (default: 100, at most 1000); filter: which runs, a run being a process of its person on its GPUs (docs/filter.md); me: name that 'mine' stands for without a token; format: json or csv", .handle = get_jobs},
     {METHOD_POST, "/api/v1/jobs", ROLE_MEMBER, .agents = true, .write = true, .max_body = MAX_JOB_BODY,
      .summary = "Begin a job: {\"name\", \"kind\", \"person\", \"node\", \"devices\", \"pids\", \"parent\", \"start\", \"end\", \"attributes\", \"key\"}; sent again with the same key it is the same job", .handle = post_job},
     {GET, "/api/v1/jobs/{id}", ROLE_NONE, .summary = "One job", .handle = get_job},

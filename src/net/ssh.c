@@ -53,9 +53,9 @@ int ssh_args(const struct ssh_conf *conf, const struct ssh_target *to, struct ss
                                         "PermitLocalCommand=no", "LogLevel=ERROR",         "RequestTTY=no"};
     *ret = (struct ssh_args){0};
     if (!plain(to->host))
-        return err_set(err, -EINVAL, "'%.80s' is not a host that can be asked over ssh", to->host);
+        return err_set(err, -EINVAL, "'%.80s' is not a valid host name for ssh", to->host);
     if (to->user && !plain(to->user))
-        return err_set(err, -EINVAL, "'%.80s' is not a user that can be asked for over ssh", to->user);
+        return err_set(err, -EINVAL, "'%.80s' is not a valid user name for ssh", to->user);
     add(ret, mem_str(conf->program ? conf->program : "ssh"));
     for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
         add_option(ret, mem_str(fixed[i]));

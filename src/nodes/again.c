@@ -160,7 +160,7 @@ static void put_node(const struct hub *h, const struct node_now *n, const struct
     }
     t.v[t.n++] = (struct share_frame){.whole = buf_str(&since)};
     if (share_put(to, &t) < 0)
-        log_debug("cluster", "what is known of node %s is too much for one message", n->name);
+        log_debug("cluster", "the state of node %s is too large for one message", n->name);
 }
 
 void nodes_put_again(struct hub *h, struct buf *to)

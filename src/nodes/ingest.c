@@ -514,11 +514,11 @@ static void post_events(struct post *p, const struct batch *b)
             continue;
         const char *device = slot_uuid(&slots, e.slot);
         if (e.slot > slots.n && hub_may_say(p->h, p->key, p->now_ms))
-            log_warn("hub", "%s tells of GPU %d and has %zu: what happened to it is kept as the node's", p->n->name,
+            log_warn("hub", "%s sent an event of GPU %d but has %zu GPUs: it is stored as an event of the node", p->n->name,
                      e.slot, slots.n);
         if (!peer_may_tell(p->peer, p->now_ms)) {
             if (hub_may_say(p->h, p->key, p->now_ms))
-                log_warn("hub", "%s tells of more than anybody can read: some events are kept only in its batches",
+                log_warn("hub", "%s sends too many events: some are kept only in its batches",
                          p->n->name);
             break;
         }
@@ -688,7 +688,7 @@ static bool post_affords(struct post *p, int64_t cost)
     if (!p->peer || peer_may(p->peer, cost, p->now_ms))
         return true;
     snprintf(p->rp->extra, sizeof(p->rp->extra), "Retry-After: 1");
-    return reply_refuse(p->rp, 429, "this node sends more than one node can have to say: wait a second");
+    return reply_refuse(p->rp, 429, "this node sends too many batches: wait a second");
 }
 
 /* Every blob that its batches need, before anything of it counts. False: *how, and it is handled again or answered. */

@@ -151,7 +151,7 @@ enum reply_how get_install_file(struct api *a, struct request *rq, struct reply 
                              un.machine);
     rp->blob = agent_blob(a, rq->now_ms);
     if (!rp->blob)
-        return reply_problem(rp, 404, "there is no muster-agent beside the hub's own binary");
+        return reply_problem(rp, 404, "muster-agent is not in the folder of the hub's binary");
     rp->type = "application/octet-stream";
     rp->no_gzip = true;
     return REPLY_NOW;

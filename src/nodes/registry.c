@@ -300,7 +300,7 @@ int registry_join(struct hub *h, const char *new_one, const char *old_one, struc
     if (n == old)
         return err_set(err, -EINVAL, "%s is one node: there is nothing to join", n->name);
     if (!live_silent(old, now_ms))
-        return err_set(err, -EBUSY, "%s is alive: a node whose place another takes must be silent for half a minute",
+        return err_set(err, -EBUSY, "%s is reporting: a node that is replaced must not report for half a minute",
                        old->name);
     if (sampled(h, peer, n, &first_ms, &last_ms) && sampled(h, was, old, &old_first_ms, &old_last_ms) &&
         first_ms <= old_last_ms && old_first_ms <= last_ms)

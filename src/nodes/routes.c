@@ -317,7 +317,7 @@ static enum reply_how get_events(struct api *a, struct request *rq, struct reply
 /* clang-format off */
 const struct route nodes_routes[] = {
     {GET, "/api/v1/nodes", ROLE_NONE, .summary = "Every node with its facts, retired ones included",
-     .params = "filter: those with a GPU that matches (docs/filter.md); me: whom 'mine' means without a token", .handle = get_nodes},
+     .params = "filter: those with a GPU that matches (docs/filter.md); me: name that 'mine' stands for without a token", .handle = get_nodes},
     {METHOD_PATCH, "/api/v1/nodes/{id*}", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "Rename a node, retire it, set it under maintenance: {\"name\",\"retired\",\"maintenance\"}, each optional", .handle = patch_node},
     {METHOD_DELETE, "/api/v1/nodes/{node*}", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
@@ -325,7 +325,7 @@ const struct route nodes_routes[] = {
     {METHOD_POST, "/api/v1/nodes/{node*}/join", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "It takes the place of a silent node, history, usage and bookings included: {\"old\": NODE}; 409: that one is alive, or their samples overlap", .handle = post_node_join},
     {GET, "/api/v1/events", ROLE_NONE, .summary = "What happened, newest first",
-     .params = "node: id or name of one node; from, to: times, also as -30d; kind: only these, as down,hung,xid; find: only those whose line holds this; limit: how many, 100 unless told, at most 1000; filter: of GPUs that fit now, or of nodes that have such a GPU (docs/filter.md); me: whom 'mine' means without a token", .handle = get_events},
+     .params = "node: id or name of one node; from, to: times, also as -30d; kind: only these, e.g. down,hung,xid; find: only events whose line contains this; limit: maximum number (default: 100, at most 1000); filter: events of GPUs that match now, or of nodes that have such a GPU (docs/filter.md); me: name that 'mine' stands for without a token", .handle = get_events},
     {METHOD_POST, "/api/v1/batches", ROLE_AGENT, .write = true, .no_audit = true, .max_body = 16u << 20,
      .summary = "Agents' batches (docs/wire.md); answers exactly the keys now stored",
      .params = "origin: from a relay: ssh:NAME or file:NAME, the node that has no agent", .handle = post_batches},
@@ -338,7 +338,7 @@ const struct route nodes_routes[] = {
     {GET, "/api/v1/install", ROLE_NONE, .summary = "The command that adds a node, with TOKEN in place of a token, and the URL in it; `why` (loopback, container) and `detail` if other machines cannot reach the hub", .handle = get_install_command},
     {GET, "/install/{file}", ROLE_NONE, .open = true, .summary = "The agent binary, muster-agent-<arch>, and its unit, muster-agent.service", .handle = get_install_file},
     {GET, "/sd/prometheus", ROLE_NONE, .summary = "Our nodes for a Prometheus (http_sd)",
-     .params = "port: of the exporter to scrape there, 9100 unless told; filter: nodes with a GPU that matches (docs/filter.md)", .handle = get_sd},
+     .params = "port: port of the exporter to scrape there (default: 9100); filter: nodes with a GPU that matches (docs/filter.md)", .handle = get_sd},
     {0},
 };
 /* clang-format on */

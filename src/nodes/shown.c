@@ -121,7 +121,7 @@ static void put_share(struct hub *h, struct buf *to, const struct hub_share *t, 
         share_start(to);
     }
     if (share_put(to, t) < 0 && hub_may_say(h, "shared", now_ms))
-        log_warn("hub", "more was taken than the other hubs can be told: they show it later");
+        log_warn("hub", "more was ingested than can be forwarded to the other hubs: they show it later");
 }
 
 /* ---- batches ---- */

@@ -51,7 +51,7 @@ static void on_sent(void *arg, const struct command_result *out)
     if (out->error)
         mem_copy_str(r.error, sizeof(r.error), out->error);
     else if (smtp_result_read(out->out, l->n_to, &r) < 0)
-        mem_copy_str(r.error, sizeof(r.error), "whoever sends mails for us says nothing that is understood");
+        mem_copy_str(r.error, sizeof(r.error), "the mail process returned an invalid reply");
     r.error[CARRIER_ERROR_MAX - 1] = 0;
     c.how = r.n_taken ? CARRIED_SENT : r.n_later ? CARRIED_AGAIN : CARRIED_REFUSED;
     c.error = r.error;

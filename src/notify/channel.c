@@ -234,9 +234,9 @@ static int check_one(struct reading *rd, const struct ynode *v, const struct cha
     if (!mail && (c->user || c->from || c->plain))
         return yfail(rd, v, "user, from and tls are of mail alone");
     if (!mail && !bot && c->to[0])
-        return yfail(rd, v, "to is of mail and slack-bot alone, but for to: person");
+        return yfail(rd, v, "only mail and slack-bot have 'to', except for to: person");
     if (c->to_person && (c->type == CHANNEL_SLACK || c->type == CHANNEL_NTFY))
-        return yfail(rd, v, "persons cannot be told through this type of channel");
+        return yfail(rd, v, "this type of channel cannot notify single users");
     if (bot && c->to[0] && c->to[1])
         return yfail(rd, ynode_get(v, "to"), "a slack-bot has one place to post to: \"#ops\"");
     return mail ? check_mail(rd, v, c) : 0;

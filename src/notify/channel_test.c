@@ -44,7 +44,7 @@ static enum reply_how test_channel(struct hub *h, struct request *rq, struct rep
                         .channel = c->name,
                         .to = to,
                         .title = title,
-                        .text = "Nothing is wrong: somebody asked whether messages arrive here."};
+                        .text = "Nothing is wrong: this is a test message."};
     outbox_try(h->outbox, c, &m, tried, httpd_late(rq));
     return REPLY_LATER;
 }

@@ -695,7 +695,7 @@ void outbox_notice(struct outbox *o, char *out, size_t size)
     out[0] = 0;
     for (size_t i = 0; i < n; i++) /* a person who cannot be reached, whose message was given up, is not the channel */
         if (v[i].error[0] && (v[i].waiting || !o->channels->v[i].to_person) && at + 100 < size)
-            at += (size_t)snprintf(out + at, size - at, "%s%.60s", at ? ", " : "nobody is told through ", v[i].name);
+            at += (size_t)snprintf(out + at, size - at, "%s%.60s", at ? ", " : "not delivered through ", v[i].name);
 }
 
 static void add_status(void *self, struct status *s)

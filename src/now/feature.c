@@ -194,7 +194,7 @@ static void add_status(void *self, struct status *s)
 {
     const struct streams *streams = ((struct hub_now *)self)->h->streams;
     status_metric(s, "muster_hub_streams", "live readers now", false, streams_count(streams));
-    status_metric(s, "muster_hub_streams_seldom", "of these, hubs that follow and at which nobody looks", false,
+    status_metric(s, "muster_hub_streams_seldom", "of these, following hubs without a connected client", false,
                   streams_count(streams) - streams_lookers(streams));
 }
 

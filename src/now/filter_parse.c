@@ -563,7 +563,7 @@ static int take_word(struct parser *p, struct str name, size_t at)
     struct filter_op op = {.code = OP_SET, .get = (uint8_t)w->get, .v = w->bits};
     if (w->get == GET_PROC_WHO) {
         if (!p->me || !p->me[0])
-            return fail(p, at, "'mine' needs to know who asks: send a member's token, or write user:NAME");
+            return fail(p, at, "'mine' needs a user: send a member's token, or write user:NAME");
         op.code = OP_PROC_WHO;
         op.which = WHO_ME;
         op.match = TEXT_WHOLE;

@@ -79,5 +79,5 @@ struct filter {
 
 /* What a bare word may be: a condition each, joined by `or`. */
 enum word_kind { KIND_PERSON, KIND_LOGIN, KIND_NODE, KIND_MODEL, KIND_PROGRAM, KINDS };
-_Static_assert(KINDS *FILTER_WORDS <= FILTER_TERMS, "so many bare words fit");
+_Static_assert(KINDS *FILTER_WORDS <= FILTER_TERMS, "the bare words must fit");
 #define KIND_OP(kind) ((kind) ? 3 * (kind)-1 : 0) /* behind the first: between a skip and an `or` */

@@ -285,8 +285,8 @@ static const struct {
 } words[] = {
     [WHY_NOBODY] = {.before = "nobody on it"},
     [WHY_DISPLAY] = {.before = "only a display on it"},
-    [WHY_ASLEEP] = {.before = "asleep, not woken to be asked"},
-    [WHY_UNTOLD] = {.before = "its driver tells neither use nor memory", .told = true},
+    [WHY_ASLEEP] = {.before = "asleep, not woken by muster"},
+    [WHY_UNTOLD] = {.before = "its driver reports neither use nor memory", .told = true},
     [WHY_MAINTENANCE] = {.before = "in maintenance"},
     [WHY_BOOKED] = {.before = "booked by "},
     [WHY_PROCS] = {.amount = COUNT, .after = " process, no work", .after_many = " processes, no work"},

@@ -555,28 +555,28 @@ static enum reply_how get_processes(struct api *a, struct request *rq, struct re
 /* clang-format off */
 const struct route now_routes[] = {
     {GET, "/", ROLE_NONE, .any = true, .sites = true, .gate = root_allowed, .summary = "The page; plain text for curl and wget, or with term",
-     .params = "term: plain text; detail: boxes instead of a table; list: names (of nodes) or processes (on them) instead, as the Slack bot lists them; node: one of them; page: so many of them, from 1 on (vesta_page_hosts), 0 all; width: columns, 80 unless told; colour: with colours; ascii: without UTF-8 marks; filter: which GPUs (docs/filter.md)", .handle = get_root},
+     .params = "term: plain text; detail: boxes instead of a table; list: names (of nodes) or processes (on them) instead, as the Slack bot lists them; node: one of them; page: number of the page, from 1 on (vesta_page_hosts), 0 for all; width: columns (default: 80); colour: with colours; ascii: without UTF-8 marks; filter: which GPUs (docs/filter.md)", .handle = get_root},
     {GET, "/index.php", ROLE_NONE, .any = true, .sites = true, .gate = root_allowed, .summary = "The same, under the name that GPU Monitor's page had",
      .params = "content: nothing of its own, the old page asked so for its newest part", .handle = get_root},
     {GET, "/gpu_table", ROLE_NONE, .any = true, .sites = true, .gate = root_allowed, .summary = "Which GPUs there are, as a table: a page for browsers, else text",
      .params = "term: plain text; width: columns; colour: with colours; filter: which GPUs", .handle = get_gpu_table},
     {GET, "/gpu/{device*}", ROLE_NONE, .any = true, .sites = true, .summary = "The page: one GPU, by UUID; NODE:N leads there", .handle = get_gpu_page},
     {GET, "/api/v1/state", ROLE_NONE, .sites = true, .summary = "Everything now, as JSON, or as it was",
-     .params = "at: a time gone by (docs/history.md); node: id or name of one node; all: retired nodes too; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_state},
-    {GET, "/api/v1/summary", ROLE_NONE, .sites = true, .summary = "How many GPUs are in each state now, and that in a sentence",
-     .params = "node: id or name of one node; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_summary},
+     .params = "at: a time gone by (docs/history.md); node: id or name of one node; all: retired nodes too; filter: which GPUs (docs/filter.md); me: name that 'mine' stands for without a token", .handle = get_state},
+    {GET, "/api/v1/summary", ROLE_NONE, .sites = true, .summary = "Number of GPUs in each state now, also as one line of text",
+     .params = "node: id or name of one node; filter: which GPUs (docs/filter.md); me: name that 'mine' stands for without a token", .handle = get_summary},
     {GET, "/api/v1/filter", ROLE_NONE, .open = true, .summary = "The names a filter knows besides metrics: those compared with a text, with a number, and words (docs/filter.md)", .handle = get_filter},
     {GET, "/api/v1/stream", ROLE_NONE, .sites = true, .summary = "The same as server-sent events: a snapshot, then nodes that changed and nodes that are gone",
-     .params = "node: id or name of one node; own: without nodes of hubs that this one follows, each an event of its own between `begin` and `whole` (docs/follow.md); list: all, in the same form; key, seldom: of a hub that follows (/api/v1/pace); filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_stream},
-    {GET, "/api/v1/pace", ROLE_NONE, .summary = "A hub that follows this one says whether anybody looks at it (docs/follow.md)",
-     .params = "key: the one its stream was opened with; seldom: nobody looks: values every 15 s, what else changed within a second", .handle = get_pace},
+     .params = "node: id or name of one node; own: without nodes of followed hubs, each as a separate event between `begin` and `whole` (docs/follow.md); list: all, in the same form; key, seldom: for a following hub (/api/v1/pace); filter: which GPUs (docs/filter.md); me: name that 'mine' stands for without a token", .handle = get_stream}, /* words: ok */
+    {GET, "/api/v1/pace", ROLE_NONE, .summary = "Report whether a following hub has connected clients (docs/follow.md)",
+     .params = "key: the key its stream was opened with; seldom: no client is connected: values every 15 s, other changes within a second", .handle = get_pace}, /* words: ok */
     {GET, "/api/v1/processes", ROLE_NONE, .sites = true, .summary = "Processes on the devices now; with from, those that were there since",
-     .params = "from: time, for processes gone by; to: time, now unless told; device: UUID or NODE:N of one GPU; user: login, with from; person: one under whatever logins (docs/people.md), with from; by: process, or user to join what a person's processes cover; gap: seconds, stretches of a person no further apart are joined, 60 unless told; limit: how many, 2000 unless told, at most 20000; node: id or name of one node; format: csv or json; filter: which, also by user, program, slurm of each process (docs/filter.md); me: whom 'mine' means without a token", .handle = get_processes},
+     .params = "from: time, for ended processes; to: time (default: now); device: UUID or NODE:N of one GPU; user: login, with from; person: all logins of a person (docs/people.md), with from; by: process, or user to join the processes of a person; gap: maximum seconds between two joined stretches of a person (default: 60); limit: maximum number (default: 2000, at most 20000); node: id or name of one node; format: csv or json; filter: which, also by user, program, slurm of each process (docs/filter.md); me: name that 'mine' stands for without a token", .handle = get_processes},
     {GET, "/metrics", ROLE_NONE, .summary = "Prometheus text, or OpenMetrics when Accept asks for it",
      .params = "filter: which GPUs (docs/filter.md); node: key or name of one; shard: K/N, one of N parts of the nodes (docs/prometheus.md)", .handle = get_metrics},
-    {GET, "/states/", ROLE_NONE, .summary = "vesta: every host", .params = "fetch_num: so many of the newest samples, oldest first, at most 500; filter: which GPUs (docs/filter.md)", .handle = get_states},
+    {GET, "/states/", ROLE_NONE, .summary = "vesta: every host", .params = "fetch_num: number of newest samples, oldest first, at most 500; filter: which GPUs (docs/filter.md)", .handle = get_states},
     {GET, "/states/{host}/", ROLE_NONE, .summary = "vesta: one host",
-     .params = "fetch_num: so many of the newest samples, oldest first, at most 500; term: plain text", .handle = get_states_host},
+     .params = "fetch_num: number of newest samples, oldest first, at most 500; term: plain text", .handle = get_states_host},
     {0},
 };
 /* clang-format on */

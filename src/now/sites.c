@@ -171,7 +171,7 @@ int site_refuse(struct live *l, struct str word, struct err *err)
 
     if (!s)
         return 0;
-    return err_set(err, -EPERM, "'%.*s' is of the site %s, which this hub only follows: that is asked and done at %s",
+    return err_set(err, -EPERM, "'%.*s' belongs to the site %s, which this hub only follows: use the hub at %s",
                    (int)MIN(word.len, 120u), word.p, s->name, s->url);
 }
 

@@ -142,7 +142,7 @@ static int ask_hub(struct cmd_call *c, struct hub_listing *l, const char *path, 
 int cmd_people(struct cmd_call *c)
 {
     struct hub_listing l = {LISTING(people_help, people_columns, fill_person,
-                                    "nobody is on a GPU, and nobody was lately"),
+                                    "no user is on a GPU, and none was recently"),
                             .order = by_score, .no = true};
 
     return ask_hub(c, &l, "/api/v1/people", "1");

@@ -183,7 +183,7 @@ static int companies_settle(struct draft *d)
     c->lands = arena_alloc(&c->arena, MAX(n, 1u), sizeof(*c->lands));
     for (size_t i = 0; i < n; i++) {
         if (i && strcmp(told[i].co.name, told[i - 1].co.name) == 0)
-            return ytree_fail(told[i].tree, told[i].at, d->err, "company '%s' is told twice", told[i].co.name);
+            return ytree_fail(told[i].tree, told[i].at, d->err, "company '%s' is defined twice", told[i].co.name);
         struct company *co = &c->companies[c->n_companies];
         *co = told[i].co;
         co->teams = list_keep(d, told[i].teams, co->n_teams, sizeof(*told[i].teams));

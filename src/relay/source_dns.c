@@ -114,7 +114,7 @@ static void on_answer(evutil_socket_t fd, UNUSED short what, void *arg)
     if (whole.len)
         take(d, (uint8_t)whole.p[0], str_n(whole.p + 1, whole.len - 1));
     else
-        source_fail(&d->s, "the name server was not asked");
+        source_fail(&d->s, "the name server was not queried");
     buf_fini(&whole);
 }
 

@@ -92,7 +92,7 @@ static int list_reports(struct cmd_call *c)
 {
     const struct reports_conf *conf = c->conf;
     struct hub_listing l = {LISTING(reports_help, columns, fill_row,
-                                    "no report goes out by itself: see docs/reports.md"),
+                                    "no report is scheduled: see docs/reports.md"),
                             .path = "/api/v1/reports", .member = "rows", .width = 140};
 
     return listing_ask(&l, &conf->client, conf->json ? LIST_JSON : LIST_TABLE, NULL, &c->err);

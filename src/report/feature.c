@@ -369,7 +369,7 @@ static void look(struct hub_schedules *d, const struct scheduled *b, int64_t now
         return;
     }
     if (step == SCHEDULED_RESET)
-        log_warn("report", "%s went out in a time to come, of a clock that was wrong: it begins anew", b->name);
+        log_warn("report", "the last time of %s lies in the future because a clock was wrong: it starts again", b->name);
     if (step == SCHEDULED_SKIP) {
         log_warn("report", "%s was due more than a day ago, and %u before it: left out", b->name, missed);
         m->error[0] = 0;
@@ -423,7 +423,7 @@ enum reply_how hub_schedules_send(struct hub *h, struct request *rq, struct repl
         return reply_problem(rp, 404, "there is no channel '%.60s' under channels", channel);
     scheduled_times(b, zone_for(d, b), rq->now_ms, &last, &next);
     if (begin(d, b, &last, 0, channel, rq, rq->now_ms) < 0)
-        return reply_problem(rp, 503, "too much is being asked at once; try again in a moment");
+        return reply_problem(rp, 503, "too many queries at the same time; try again in a few seconds");
     return REPLY_LATER;
 }
 

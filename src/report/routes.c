@@ -92,19 +92,19 @@ static enum reply_how post_bulletin(struct api *a, struct request *rq, struct re
     if (channel && !json_is_string(channel))
         return reply_problem(rp, 400, "channel is not a text: the name of a channel");
     if (!channel && !x->b->n_channels)
-        return reply_problem(rp, 400, "report '%s' has no channel of its own: say which", x->b->name);
+        return reply_problem(rp, 400, "report '%s' has no channel: name one in \"channel\"", x->b->name);
     return hub_schedules_send(a->hub, rq, rp, x->b->name, channel ? json_string_value(channel) : "");
 }
 
 /* clang-format off */
 const struct route report_routes[] = {
     {GET, "/api/v1/report", ROLE_NONE, .summary = "What companies used of the nodes assigned to them (docs/report.md)",
-     .params = "source: agents, wandb, or both beside each other; agents unless told, or W&B where they saw nothing; period: daily, weekly, monthly, overall, summary, or runs (both, run by run), daily unless told; company: one of them, all unless told; from: day, the first with nodes unless told, or of a summary the first of the week; to: day, yesterday unless told; last: so long up to then, as 30d, instead of from; zone: whose days, as Europe/Berlin, the hub's unless told; week-start: monday to sunday, sunday unless told; partial: the month that is not over, too; headings: en or ja, for all but json; format: json, csv, table, html for a mail, or pdf; width: columns of a table; colour: with colours", .handle = get_report},
-    {GET, "/api/v1/reports", ROLE_NONE, .summary = "Reports that go out by themselves: when next, when last, through which channels (docs/reports.md)", .handle = get_bulletins},
+     .params = "source: agents, wandb, or both side by side (default: agents, or W&B where they have no data); period: daily, weekly, monthly, overall, summary, or runs (both, run by run) (default: daily); company: one company (default: all); from: day (default: the first with nodes, of a summary the first of the week); to: day (default: yesterday); last: length of the period up to then, e.g. 30d, instead of from; zone: time zone of the days, e.g. Europe/Berlin (default: the hub's); week-start: monday to sunday (default: sunday); partial: include the current month; headings: en or ja, for all but json; format: json, csv, table, html for a mail, or pdf; width: columns of a table; colour: with colours", .handle = get_report},
+    {GET, "/api/v1/reports", ROLE_NONE, .summary = "Scheduled reports: next time, last time, channels (docs/reports.md)", .handle = get_bulletins},
     {GET, "/api/v1/reports/{name}", ROLE_NONE, .summary = "One of them, as it would be now",
-     .params = "format: text, html (in one file) or png (its chart); text unless told", .handle = get_bulletin},
+     .params = "format: text, html (in one file) or png (its chart) (default: text)", .handle = get_bulletin},
     {METHOD_POST, "/api/v1/reports/{name}", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
-     .summary = "Send it now: {\"channel\"}, through all of its own unless told", .handle = post_bulletin},
+     .summary = "Send it now: {\"channel\"} (default: all its channels)", .handle = post_bulletin},
     {0},
 };
 /* clang-format on */

@@ -96,7 +96,7 @@ static int read_zone(struct reading *rd, const struct ynode *at, struct schedule
     struct err bad = {0};
 
     if (b->zone)
-        return yfail(rd, at, "the zone is told twice");
+        return yfail(rd, at, "the zone is given twice");
     if (read_text(rd, at, "a zone, as Europe/Berlin", &name) < 0)
         return -EINVAL;
     if (strlen(name) >= ZONE_NAME_MAX || zone_load(name, &b->zone, &bad) < 0)

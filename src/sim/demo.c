@@ -64,7 +64,7 @@ int demo_config(const char *dir, struct err *err)
              "  price: [H200=2.50]\n"
              "  co2: 350\n"
              "bookings:\n"
-             "  auth: open # whoever looks at the demo may book: no token is needed\n"
+             "  auth: open # every reader of the demo may book without a token\n"
              "reports:\n"
              "  daily: {every: day, at: \"08:00\"} # sent to nobody; `muster reports show daily`\n",
              from, from);

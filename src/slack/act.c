@@ -179,7 +179,7 @@ void say_tell_wait(struct say *s, json_t *o)
     else
         snprintf(line, sizeof(line), "you are next");
     say_line(s,
-             "You wait for %lld GPU%s: %s. You are told when it is your turn, and they are yours for %d minutes then.",
+             "You wait for %lld GPU%s: %s. I send you a message when it is your turn; you then have %d minutes to use them.",
              (long long)s->count, s->count == 1 ? "" : "s", line, (int)(WAIT_HOLD_MS / 60000));
     say_small(s, "It is wait %lld, for a day at most: `release %lld` leaves the line.", (long long)id, (long long)id);
     snprintf(says, sizeof(says), "release %lld", (long long)id);

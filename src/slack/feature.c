@@ -325,7 +325,7 @@ static void said(void *arg, const struct say_answer *s)
     if (h->respond[0] && s->n_files) { /* an address to answer to takes no files: they go to the asker alone */
         m.to = h->user;
         m.blocks = "";
-        m.text = "What you asked for:";
+        m.text = "Your request:";
         m.n_files = s->n_files;
         post(a, &m);
     }
@@ -457,7 +457,7 @@ static void on_envelope(void *arg, struct str json)
         return;
     }
     if (hub_may_say(d->h, "slack", clock_wall_ms()))
-        log_warn("slack", "passed over: %s", err.msg);
+        log_warn("slack", "skipped: %s", err.msg);
     if (id[0])
         slack_line_ack(d->line, id); /* it would not become better */
 }
@@ -485,7 +485,7 @@ enum reply_how hub_slack_heard(struct hub *hub, struct request *rq, struct reply
 
     if (d->n_asking >= ASKING_MAX) {
         free(h);
-        return reply_problem(rp, 503, "too much is being asked at once; try again in a moment");
+        return reply_problem(rp, 503, "too many queries at the same time; try again in a few seconds");
     }
     hear(d, h, "", httpd_late(rq));
     return REPLY_LATER;

@@ -163,7 +163,7 @@ struct heard *heard_command(struct str (*get)(void *arg, const char *name), void
         *(const char **)(void *)((char *)&h + fields[i].at) = arena_strn(&room, v.p, v.len);
     }
     if (!h.user[0] || !get(arg, "command").len)
-        return bad(err, "a command without its name or who asks");
+        return bad(err, "a command without its name or its user");
     return checked(&h, err);
 }
 
@@ -180,7 +180,7 @@ static json_t *load(struct str json, struct err *err)
     if (json_is_object(o))
         return o;
     json_decref(o);
-    bad(err, json.len > SLACK_BODY_MAX ? "more than it may" : "what is not a JSON object");
+    bad(err, json.len > SLACK_BODY_MAX ? "too much data" : "data that is not a JSON object");
     return NULL;
 }
 

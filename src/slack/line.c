@@ -126,7 +126,7 @@ static void state_in(struct slack_line *l, json_t *o, const char *state)
     } else if (strcmp(state, "disabled") == 0) {
         l->disabled = true;
         l->open = false;
-        fail(l, "Socket Mode is switched off in the settings of the app: the bot hears nothing (switch it on, then "
+        fail(l, "Socket Mode is switched off in the settings of the app: the bot receives nothing (switch it on, then "
                 "reload the hub)");
     }
 }
@@ -257,7 +257,7 @@ void slack_line_tick(struct slack_line *l)
     if (l->open) {
         fail(l, "");
     } else if (now - l->down_mono >= DOWN_MS) {
-        snprintf(error, sizeof(error), "Slack is not connected, the bot hears nothing: %.190s", l->why);
+        snprintf(error, sizeof(error), "Slack is not connected, the bot receives nothing: %.190s", l->why);
         fail(l, error);
     }
 }

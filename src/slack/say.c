@@ -161,7 +161,7 @@ static void begin(struct say *s, const struct say_command *c, struct str rest)
     s->cmd = c;
     if (!known && !c->open && (c->acts || !s->ask.conf->open))
         say_no(s,
-               "I do not know who you are here, and answer this for people I know: whoever runs muster can add "
+               "I do not know which muster user you are, and only answer this to known users: an administrator can add "
                "`slack: %s` to your name under people in muster.yaml.",
                s->ask.called[0] ? s->ask.called : "YOUR-SLACK-ID");
     else

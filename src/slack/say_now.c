@@ -167,7 +167,7 @@ static void tell_list(struct say *s, struct str body)
     }
     if (!n) {
         s->refused = true;
-        say_line(s, "No GPU%s is free now. `wait 1` tells you when one is.", s->title[0] ? " like that" : "");
+        say_line(s, "No GPU%s is free now. With `wait 1` I send you a message when one is.", s->title[0] ? " like that" : "");
     } else {
         say_head(s, "%zu of %zu GPUs free%s%s", n, MAX(p.of, n), s->title[0] ? ": " : "", s->title);
         say_rows(s, "free", &rows);

@@ -268,7 +268,7 @@ static void tell_numbers(struct say *s, struct str body)
     }
     if (!known) {
         s->refused = true;
-        say_line(s, "Nothing is known of %s of %s in the last %s.", s->title, s->what, span_words(s, s->count));
+        say_line(s, "No data for %s of %s in the last %s.", s->title, s->what, span_words(s, s->count));
     } else {
         render_amount(&mean, unit, sum / (double)known);
         say_head(s, "%s of %s, last %s", s->title, s->what, span_words(s, s->count));

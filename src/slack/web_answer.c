@@ -69,7 +69,7 @@ static bool by_status(int status, int64_t retry_after_ms, struct slack_result *r
     *ret = (struct slack_result){.how = SLACK_AGAIN, .wait_ms = retry_after_ms};
     if (status == 429) {
         snprintf(ret->word, sizeof(ret->word), "ratelimited");
-        snprintf(ret->error, sizeof(ret->error), "Slack asks to be asked less often");
+        snprintf(ret->error, sizeof(ret->error), "Slack limits the rate of requests");
         ret->wait_ms = retry_after_ms ? retry_after_ms : RATE_WAIT_MS;
     } else if (status >= 300 && status < 400) {
         snprintf(ret->error, sizeof(ret->error), "it answers with a redirect (%d), which is not followed", status);

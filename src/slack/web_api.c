@@ -371,7 +371,7 @@ int slack_post(struct slack_ask **ret, struct slack *s, struct str token, const 
     } else if ((to[0] == 'U' || to[0] == 'W') && strlen(to) > 1) {
         r = open_person(k, to, err);
     } else if (!to[0] || strlen(to) >= sizeof(k->channel)) {
-        r = err_set(err, -EINVAL, "it is not said where in Slack: set slack.channel, or to");
+        r = err_set(err, -EINVAL, "the Slack channel is missing: set slack.channel, or to");
     } else {
         mem_copy_str(k->channel, sizeof(k->channel), to);
         r = go_on(k, err);

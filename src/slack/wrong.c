@@ -200,7 +200,7 @@ void say_tell_silence(struct say *s, size_t call, struct str body)
     int64_t id = say_int(o, "id");
     char says[40];
 
-    say_line(s, "Nothing is told of %s%s%s until %s: %s", rule[0] && strcmp(rule, "*") != 0 ? rule : "anything",
+    say_line(s, "Muted: %s%s%s until %s: %s", rule[0] && strcmp(rule, "*") != 0 ? rule : "anything",
              node[0] ? " on " : "", node, say_when(s, say_int(o, "until")), slack_text(o, "reason"));
     say_small(s, "By %s; `unsilence %lld` ends it.", slack_text(o, "by"), (long long)id);
     snprintf(says, sizeof(says), "unsilence %lld", (long long)id);

@@ -64,8 +64,8 @@ int aside_put(const char *dir, const char *name, char ret[ASIDE_NAME])
 
 int aside_miss(const char *dir, const char *name)
 {
-    static const char text[] = "This file was not there when the hub started. While this note is here every screen "
-                               "says so; remove it when that is known.\n";
+    static const char text[] = "This file was missing when the hub started. While this note is here every screen "
+                               "reports it; remove it after you have read it.\n";
     AUTO_FREE char *path = mem_fmt("%s/%s" MISSING, dir, name);
 
     return file_write(path, 0600, text, sizeof(text) - 1, NULL);
@@ -142,9 +142,9 @@ int aside_check(const char *dir, struct err *err)
     if (r != -ENOENT && r != -ENODATA)
         return 0;
     return err_set(err, -ENODATA,
-                   "'%s/muster.db' %s, although there is history beside it: nothing was changed. Put it back, or run "
+                   "'%s/muster.db' %s, although there is history next to it: nothing was changed. Put it back, or run "
                    "`muster restore BACKUP --data %s --force`; without a backup `muster hub --start-empty` sets "
-                   "everything there aside and begins anew (tokens and names are lost then)",
+                   "everything there aside and starts from scratch (tokens and names are lost then)",
                    dir, r == -ENOENT ? "is missing" : "is empty", dir);
 }
 
@@ -284,19 +284,19 @@ void aside_words(const struct aside_sum *a, char *out, size_t size)
     AUTO_BUF b = BUF_INIT(2048);
 
     if (a->no_records)
-        buf_adds(&b, "muster.db is gone or emptied under the running hub: make a backup of what is left, then restore "
-                     "muster.db before it is started again");
+        buf_adds(&b, "muster.db was removed or emptied while the hub is running: make a backup of the other files, then "
+                     "restore muster.db before you start the hub again");
     if (a->damaged) {
         add_words(&b, "damaged data was set aside as ", a->a_damaged, a->damaged);
         buf_addf(&b, " (%lld MB)", (long long)((a->bytes + 999999) / 1000000));
     }
     if (a->missing) {
         AUTO_FREE char *name = mem_strn(a->a_missing, strlen(a->a_missing) - strlen(MISSING));
-        add_words(&b, "it was missing and began anew: ", name, a->missing);
+        add_words(&b, "it was missing and started from scratch: ", name, a->missing);
     }
     if (a->folders)
-        add_words(&b, "the hub was started empty, what was there is in ", a->folder, a->folders);
+        add_words(&b, "the hub was started empty, the previous data is in ", a->folder, a->folders);
     if (a->damaged || a->missing || a->folders)
-        buf_addf(&b, "; said until %s moved away", a->damaged + a->missing + a->folders > 1 ? "they are" : "it is");
+        buf_addf(&b, "; shown until %s moved away", a->damaged + a->missing + a->folders > 1 ? "they are" : "it is");
     mem_copy_str(out, size, b.len ? b.p : "");
 }

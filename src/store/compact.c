@@ -679,7 +679,7 @@ static int begin_anew(struct compact *c, const char *why, const char *to, struct
 
     if (r < 0)
         return err_set(err, r, "%s", more.msg);
-    return err_set(err, 0, "%s; %s%s, and history begins anew", why, to[0] ? "it was renamed to " : "it is missing",
+    return err_set(err, 0, "%s; %s%s, and history starts from scratch", why, to[0] ? "it was renamed to " : "it is missing",
                    to);
 }
 

@@ -150,7 +150,7 @@ static int logs_aside(struct logs *g, int64_t n, struct err *why, struct err *er
     if (r < 0)
         return err_set(err, r, "cannot set the damaged '%s/log-%lld.db' aside: %s", g->dir, (long long)n, strerror(-r));
     g->damaged++;
-    err_set(err, 0, "%s; it was renamed to %s, the other files go on (%u damaged)", why->msg, to, g->damaged);
+    err_set(err, 0, "%s; it was renamed to %s, the other files stay in use (%u damaged)", why->msg, to, g->damaged);
     return 0;
 }
 

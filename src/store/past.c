@@ -583,7 +583,7 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
     if (p->w && s->damaged && code != SINK_LEAVES) /* it is read again then */
         writer_damaged(p->w, s->damaged);
     if (stop)
-        return err_set(err, code, "nobody waits for the answer any more");
+        return err_set(err, code, "the client no longer waits for the response");
     if (code < 0 && code != SINK_LEAVES && err && !*err->msg)
         err_set(err, code, "cannot read history: %s", strerror(-code));
     return code;

@@ -30,7 +30,7 @@ int store_explain_damage(const char *dir, int r, struct err *err)
     return err_prefix(err, r,
                       "'%s/muster.db' is damaged: nothing was changed. Put back a copy (`muster restore`), or what "
                       "`sqlite3 muster.db .recover` saves of it; without either `muster hub --start-empty` sets "
-                      "everything there aside and begins anew",
+                      "everything there aside and starts from scratch",
                       dir);
 }
 

@@ -434,7 +434,7 @@ static void draw_help(struct sheet *s)
         "d  devices                        Esc    back; then drops the filter",
         "p  processes                      arrows, j k, PgUp PgDn, g G  move",
         "u  people                         s      sort by the next column",
-        "h  history: who was on which GPU  r      the other way round",
+        "h  history of users on GPUs       r      the other way round",
         "e  events                         t      processes: as a tree; history: span",
         "a  alerts: what is wrong",
         "c  compact: many to a line        W      keep these settings",

@@ -41,7 +41,7 @@ static int token_read(const char *path, char **ret, struct err *err)
     char *s = buf_take(&b);
     if (!token_ok(s)) {
         wipe(s);
-        return err_set(err, -EINVAL, "'%s' does not hold a token: blanks or odd characters in its first line", path);
+        return err_set(err, -EINVAL, "'%s' contains no token: its first line has whitespace or invalid characters", path);
     }
     *ret = s;
     return 0;
@@ -56,7 +56,7 @@ int badge_open(struct badge **ret, const struct badge_conf *conf, const char *di
     if (conf->token_file)
         r = token_read(conf->token_file, &t->given, err);
     else if (conf->token && !token_ok(conf->token))
-        r = err_set(err, -EINVAL, "the token has blanks or odd characters in it, or is too long");
+        r = err_set(err, -EINVAL, "the token contains whitespace or invalid characters, or is too long");
     else
         t->given = mem_str(conf->token);
     if ((r == -ENOENT || r == -EPERM) && t->path && access(t->path, R_OK) == 0) {
@@ -99,7 +99,7 @@ void badge_turn(struct badge *t)
 int badge_keep(struct badge *t, const char *own, struct err *err)
 {
     if (!token_ok(own))
-        return err_set(err, -EINVAL, "it has blanks or odd characters in it");
+        return err_set(err, -EINVAL, "it contains whitespace or invalid characters");
     AUTO_FREE char *line = mem_fmt("%s\n", own);
     int r = t->path ? file_write(t->path, 0600, line, strlen(line), err) : 0;
     explicit_bzero(line, strlen(line));

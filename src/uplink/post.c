@@ -63,7 +63,7 @@ static void take_run(struct post *p, const struct http_result *r)
 static void on_sources(void *arg, const struct http_result *r)
 {
     if (r->status >= 400)
-        log_debug("relay", "the hub does not take what is said of sources: HTTP %d", r->status);
+        log_debug("relay", "the hub refused the status of sources: HTTP %d", r->status);
     take_run(arg, r);
 }
 

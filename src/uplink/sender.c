@@ -140,7 +140,7 @@ static void drop_oldest(struct sender *s)
     if (!s->backlog) {
         s->gone++;
     } else if (!s->queue.v[0].spooled) { /* neither the hub nor the disk took them */
-        log_error("agent", "hub %s: a batch is lost: the hub is away and the disk cannot be written", s->hub);
+        log_error("agent", "hub %s: a batch is lost: the hub is unreachable and the disk is not writable", s->hub);
         s->hooks.dropped(s->arg, 1, "neither the hub nor the disk took it");
     }
     packets_remove(&s->queue, 0);
@@ -249,7 +249,7 @@ static void take_answer(struct sender *s, struct lane *l, const struct answer *a
         if (badge_keep(s->badge, a->token, &err) < 0)
             log_error("agent", "hub %s: cannot keep this node's own token: %s", s->hub, err.msg);
         else
-            log_info("agent", "hub %s: enrolled; this node has a token of its own now", s->hub);
+            log_info("agent", "hub %s: enrolled; this node has its own token now", s->hub);
     }
     badge_taken(s->badge);
     take_pace(s, a, took_ms);
@@ -753,7 +753,7 @@ void sender_status(const struct sender *s, struct buf *out)
     if (s->ok)
         buf_addf(out, "  takes our batches\n");
     else
-        buf_addf(out, "  %s\n", s->trouble[0] ? s->trouble : "not asked yet");
+        buf_addf(out, "  %s\n", s->trouble[0] ? s->trouble : "not contacted yet");
     buf_addf(out, "  on disk: %zu batches, %lld bytes", st.records, (long long)st.bytes);
     if (st.records)
         buf_addf(out, ", the oldest of %s ago", clock_span(clock_wall_ms() - st.oldest_ms, age));

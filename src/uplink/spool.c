@@ -450,7 +450,7 @@ int spool_blob(struct spool *s, uint64_t id, struct buf *ret, struct err *err)
         int rc = read_record(s, i, off, &rec);
         if (rc == 0 && rec.kind == RECORD_BLOB && rec.run == id) {
             rc = buf_addstr(ret, rec.bytes);
-            return rc < 0 ? err_set(err, rc, "a blob in '%s' is larger than asked for", s->dir) : 1;
+            return rc < 0 ? err_set(err, rc, "a blob in '%s' is larger than the limit", s->dir) : 1;
         }
         if (rc < 0 && rc != -EBADMSG && rc != -ENOENT)
             return err_set(err, rc, "cannot read from '%s': %s", s->dir, strerror(-rc));

@@ -334,14 +334,14 @@ static enum reply_how post_recount(struct api *a, UNUSED struct request *rq, str
 
 /* clang-format off */
 const struct route usage_routes[] = {
-    {GET, "/api/v1/people", ROLE_NONE, .summary = "Who is on which GPUs now: how many, how much memory, since when",
-     .params = "filter: on which GPUs (docs/filter.md); me: whom 'mine' means without a token; recent: also those who are on none but used some lately", .handle = get_people},
+    {GET, "/api/v1/people", ROLE_NONE, .summary = "Users of GPUs now: number of GPUs, memory, since when",
+     .params = "filter: which GPUs (docs/filter.md); me: name that 'mine' stands for without a token; recent: include users who are on no GPU now but used some recently", .handle = get_people},
     {GET, "/api/v1/usage", ROLE_NONE, .summary = "Who used how much: held, busy, idle and effective GPU time, tensor time, memory, energy, cost (docs/usage.md)",
-     .params = "by: person, team, project, company, node, model, device or job; from: time or date; to: time or date, whose end is meant; last: 30d unless told; period: hour, day, week, month, year or all; zone: Europe/Berlin, the hub's unless told; week-start: monday unless told; person, team, project, company, node, model, device: only of this one; filter: GPUs that fit now (docs/filter.md); format: json, table, csv, html, pdf, svg or png; width: columns of a table", .handle = get_usage},
+     .params = "by: person, team, project, company, node, model, device or job; from: time or date; to: time or date, whose end is meant; last: length of the period (default: 30d); period: hour, day, week, month, year or all; zone: e.g. Europe/Berlin (default: the hub's); week-start: monday to sunday (default: monday); person, team, project, company, node, model, device: only usage of this one; filter: GPUs that match now (docs/filter.md); format: json, table, csv, html, pdf, svg or png; width: columns of a table", .handle = get_usage},
     {GET, "/api/v1/idle", ROLE_NONE, .summary = "GPUs that are held and idle, the longest first",
-     .params = "longer: at least so long, 30m unless told; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token; format: json or csv", .handle = get_idle},
+     .params = "longer: minimum time (default: 30m); filter: which GPUs (docs/filter.md); me: name that 'mine' stands for without a token; format: json or csv", .handle = get_idle},
     {GET, "/api/v1/advise", ROLE_NONE, .summary = "What would give back most GPU-hours: at most five lines by person and rule, with evidence, remedy, hours and money (docs/advice.md)",
-     .params = "last: how far back, 1h to 31d, 7d unless told; person: only runs of this person; team: only runs of its people", .handle = get_advise},
+     .params = "last: length of the period, 1h to 31d (default: 7d); person: only runs of this person; team: only runs of its people", .handle = get_advise},
     {METHOD_POST, "/api/v1/usage/recount", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "Count every hour again, out of processes and minutes", .handle = post_recount},
     {0},

@@ -266,7 +266,7 @@ static void take_kept(void *arg, const struct note *n)
     struct totals t = {0};
 
     if (totals_read(n->bytes, &t) < 0) {
-        log_warn("usage", "the counters of /metrics that were kept cannot be read: they begin anew");
+        log_warn("usage", "cannot read the stored counters of /metrics: they start at 0");
         return;
     }
     totals_fini(&u->told);
@@ -288,7 +288,7 @@ struct usage_totals *usage_totals_new(struct hub *h)
     struct usage_totals *u = NEW(struct usage_totals, .h = h);
 
     if (store_each(h->store, EACH_NOTE(NOTE_TOTALS, take_kept, u), NULL) < 0)
-        log_warn("usage", "the counters of /metrics that were kept cannot be read: they begin anew");
+        log_warn("usage", "cannot read the stored counters of /metrics: they start at 0");
     return u;
 }
 

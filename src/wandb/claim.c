@@ -47,7 +47,7 @@ static int wait_for_lease(struct wandb_claim *c, const char *url, struct err *er
            : r < 0 ? r
                    : err_set(err, -EBUSY,
                              "cannot write to the W&B runs in '%s': another process is doing so (a pull or an import); "
-                             "wait for it, or stop it: a pull goes on where it was",
+                             "wait for it, or stop it: a pull resumes where it stopped",
                              shown);
 }
 

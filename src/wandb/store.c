@@ -21,7 +21,7 @@ int wandb_store_lock(const char *dir, int *ret, struct err *err)
     if (r == -EBUSY)
         return err_set(err, r,
                        "cannot write to the W&B runs in '%s': process %s is doing so (a pull or an import); wait for "
-                       "it, or stop it: a pull goes on where it was",
+                       "it, or stop it: a pull resumes where it stopped",
                        dir, pid);
     return r;
 }

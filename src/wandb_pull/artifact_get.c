@@ -77,7 +77,7 @@ static int listed(struct artifact_get *g, const json_t *data, struct err *err)
     }
     bool more = json_is_true(answer_at(files, "pageInfo.hasNextPage"));
     if (more && (!cursor || (g->cursor && strcmp(g->cursor, cursor) == 0)))
-        return err_set(err, -EBADMSG, "W&B's list of the files of artifact '%.100s' does not go on", g->name);
+        return err_set(err, -EBADMSG, "W&B's list of the files of artifact '%.100s' has no next page", g->name);
     g->empty = !more;
     g->step = more ? GET_LIST : GET_DONE;
     free(g->cursor);

@@ -84,8 +84,8 @@ static int on_stored(void *arg, const struct wandb_run *r)
         stored_json(s->out, r);
     else if (s->out)
         buf_addf(s->out,
-                 "%s/%s/%s\n  ran       %s to %s\n  logged    %s\n\n%d GPU%s, by %s\n\nWhat the rules looked at is "
-                 "not kept: without --offline it is asked for at W&B.\n",
+                 "%s/%s/%s\n  ran       %s to %s\n  logged    %s\n\n%d GPU%s, by %s\n\nThe input of the rules is "
+                 "not stored: without --offline it is fetched from W&B.\n",
                  r->team, r->project, r->id, clock_iso(r->created_ms, created), clock_iso(r->heartbeat_ms, heartbeat),
                  clock_iso(r->logged_ms, logged), (int)r->gpus, r->gpus == 1 ? "" : "s",
                  r->rule[0] ? r->rule : "a dataset that was imported");

@@ -144,7 +144,7 @@ static void warn_empty(const struct pull_sum *sum)
     char from[16], to[16];
 
     if (!sum->state.teams)
-        cli_fail(&wandb_pull_help, 0, "no company has nodes from %s to %s: nothing was asked for",
+        cli_fail(&wandb_pull_help, 0, "no company has nodes from %s to %s: nothing was requested",
                  date_text(sum->pull.from, from), date_text(sum->pull.to, to));
     if (sum->empty[0])
         cli_fail(&wandb_pull_help, 0, "no projects are listed for %s: is that its name, and may this key see it?",
@@ -164,7 +164,7 @@ static void close_line(struct buf *line, const struct pull_sum *sum, uint64_t fa
     buf_adds(line, ", ");
     count(line, sent, "request");
     buf_addf(line, " in %s%s\n", clock_span(spent_ms, span),
-             sum->complete ? "" : "; not complete: the same command goes on");
+             sum->complete ? "" : "; not complete: run the same command again to continue");
 }
 
 static int close_up(const struct pull_conf *conf, struct wandb_store *store, const struct pull_sum *sum, struct talk *t,

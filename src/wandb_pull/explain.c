@@ -117,7 +117,7 @@ static void run_text(struct buf *out, const struct explain_ask *ask)
              zone_text(z, r->heartbeat_ms, to), ask->config->zone_name,
              clock_span(r->heartbeat_ms - r->created_ms, span));
     plain_after(out, ", ", r->state);
-    plain_after(out, "\n  host      ", r->host ? r->host : "not told");
+    plain_after(out, "\n  host      ", r->host ? r->host : "unknown");
     plain_after(out, ", user ", r->user);
     plain_after(out, "\n  page      ", ask->page);
     buf_adds(out, "\n  tags      ");

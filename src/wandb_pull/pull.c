@@ -243,7 +243,7 @@ static void on_tick(void *arg)
     if (wandb_store_flush(p->store, &p->err) < 0)
         pull_fatal(p);
     if (p->ask->progress && p->ask->progress(p->ask->arg, p->st) != 0) {
-        err_set(&p->err, -ECANCELED, "stopped; what came so far is kept, and the same command goes on from there");
+        err_set(&p->err, -ECANCELED, "stopped; fetched runs are kept, and the same command continues from there");
         pull_fatal(p);
     }
     pull_step(p);

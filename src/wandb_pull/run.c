@@ -14,9 +14,9 @@
 
 const char *const run_fate_words[RUN_FATES] = {
     [RUN_COUNTS] = "it counts",
-    [RUN_NO_GPU] = "it told of no GPU (runInfo.gpu), and no rule gives a number",
+    [RUN_NO_GPU] = "it reported no GPU (runInfo.gpu), and no rule gives a number",
     [RUN_EXCLUDED] = "a rule gives 0 GPUs, which leaves it out",
-    [RUN_OUTSIDE] = "it ran on none of the days asked for",
+    [RUN_OUTSIDE] = "it ran on none of the requested days",
     [RUN_UNASSIGNED] = "it ran on no day on which its company was in the programme",
     [RUN_PROJECT] = "the company's patterns leave the project out",
     [RUN_NO_COMPANY] = "no company has the team",

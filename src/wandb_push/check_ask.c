@@ -36,7 +36,7 @@ static int one_table(const struct check_ask *ask, const struct check_board *b, c
         check_table(b, co, run->id, buf_str(&g.bytes), ret);
     else
         finding_add(ret, WANDB_EVENT_CHECK, "", "Error of artifact: table " KEY " of %.100s (run %.60s): %.300s",
-                    co->name, run->id, r < 0 ? err->msg : "there is none");
+                    co->name, run->id, r < 0 ? err->msg : "it does not exist");
     return 0;
 }
 
@@ -188,7 +188,7 @@ int wandb_check(const struct check_ask *ask, struct check_sum *ret, struct err *
         write_text(ret);
     if (r == 0 && ask->alert)
         tell(ask, ret, &ret->alert);
-    return r < 0 ? err_prefix(err, r, "the dashboard cannot be looked at") : 0;
+    return r < 0 ? err_prefix(err, r, "cannot read the dashboard") : 0;
 }
 
 void check_fini(struct check_sum *c)

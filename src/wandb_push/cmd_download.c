@@ -83,7 +83,7 @@ static int each_node(struct download *d, const char *op, const char *query, cons
         const char *next = answer_text(list, "pageInfo.endCursor");
         more = json_is_true(answer_at(list, "pageInfo.hasNextPage"));
         if (r == 0 && more && (!next || (cursor && strcmp(cursor, next) == 0)))
-            r = err_set(err, -EBADMSG, "%s: W&B's list does not go on", op);
+            r = err_set(err, -EBADMSG, "%s: W&B's list has no next page", op);
         free(cursor);
         cursor = mem_str(next);
     }

@@ -67,7 +67,7 @@ static void warn(struct wandb_store *s, int32_t to)
     char day[16];
 
     if (wandb_pull_last(s, &last, &err) != 1 || last.to < to)
-        cli_fail(&wandb_push_help, 0, "no pull that reaches %s has come to its end here: what is stored is pushed",
+        cli_fail(&wandb_push_help, 0, "no finished pull reaches %s: the stored data is pushed",
                  date_text(to, day));
 }
 

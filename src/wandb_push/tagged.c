@@ -108,7 +108,7 @@ static int take(void *self, const struct wandb_answer *a, struct err *err)
         return err_set(err, -E2BIG, "more than %d runs have the tag '%.60s'", TAGGED_MAX, t->tag);
     t->done = !json_is_true(answer_at(list, "pageInfo.hasNextPage")) || !json_array_size(edges);
     if (!t->done && (!cursor || (t->cursor && strcmp(t->cursor, cursor) == 0)))
-        return err_set(err, -EBADMSG, "W&B's list of runs of '%.100s/%.100s' does not go on", t->entity, t->project);
+        return err_set(err, -EBADMSG, "W&B's list of runs of '%.100s/%.100s' has no next page", t->entity, t->project);
     free(t->cursor);
     t->cursor = mem_str(cursor);
     return 0;

@@ -17,5 +17,5 @@ int upsert_request(const struct buf *variables, struct wandb_request *ret, struc
                                   .query = upsert,
                                   .variables = buf_str(variables),
                                   .conflict_again = true};
-    return variables->err ? err_set(err, variables->err, "what is to be said of a run is too long") : 1;
+    return variables->err ? err_set(err, variables->err, "the data of a run is too long") : 1;
 }

@@ -107,7 +107,7 @@ class OwnHub(lib.Case):
         os.remove(os.path.join(self.path("others"), "admin.token"))
         status, _, err = ask(other.url)
         self.assertNotEqual(status, 0)
-        self.assertIn("asks everybody for a token", err)  # ours was not sent: it would not have been known
+        self.assertIn("requires a token", err)  # ours was not sent: it would not have been known
         self.assertEqual(ask(standin)[0], 0)
         self.assertEqual(seen, [None])
         where = os.path.join(self.path("data"), "hub.url")

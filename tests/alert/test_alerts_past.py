@@ -64,7 +64,7 @@ class Past(lib.Case):
         self.assertEqual(status, 0, err)
         self.assertRegex(out, r"warm +info +4 +")
         self.assertRegex(out, r"(?m)^warm +sim\d:\d .* still .* is at ")
-        self.assertRegex(out, r"not looked at, since nothing is stored of it: run-spinning, .*clock-off, .*store, store-damaged, sources, channel\n")
+        self.assertRegex(out, r"not evaluated, because the store has no data for it: run-spinning, .*clock-off, .*store, store-damaged, sources, channel\n")
         rules = json.loads(lib.ask(self.url + "/api/v1/alerts/rules")[2])["rows"]
         self.assertNotIn("warm", {r["rule"] for r in rules})  # not in force
 

@@ -139,7 +139,7 @@ static void mistakes_are_said_without_secrets(void **unused)
         {"a: {type: command, command: tell}", "whole path"},
         {"a: {type: command, url_env: X}", "a command needs command"},
         {"'a,b': {type: slack, url_env: X}", "expected the name"},
-        {"a: {type: slack, url_env: X, to: x@y}", "to is of mail"},
+        {"a: {type: slack, url_env: X, to: x@y}", "have 'to'"},
         {"a: {type: slack, url_env: X, user: hidden}", "of mail alone"},
         {"a: {type: mail, url: \"https://hidden\", from: a@x, to: b@x}", "expected an address: smtps://"},
         {"a: {type: mail, url_env: X, to: b@x}", "needs from and to"},

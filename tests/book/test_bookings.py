@@ -60,7 +60,7 @@ class Bookings(BookCase):
                           ({"gpus": "dgx1:7", "for": "1h"}, "has no GPU 7"), ({"gpus": "nowhere:0", "for": "1h"}, "no node is called 'nowhere'"),
                           ({"gpus": "dgx1:0", "for": "1h", "until": "tomorrow"}, "in one way"), ({"gpus": "dgx1:0", "until": 5}, "in the past"),
                           ({"gpus": "dgx1:0", "for": "20000d"}, "ten years"), ({"gpus": "dgx1:0", "for": "1h", "count": 2}, "in one way"),
-                          ({"gpus": "dgx1:0", "for": "1h", "bananas": 2}, "not understood"), ({"count": 9, "model": "test", "for": "1h"}, "1 of 1 GPU like test is not booked then, 9 asked for"),
+                          ({"gpus": "dgx1:0", "for": "1h", "bananas": 2}, "not understood"), ({"count": 9, "model": "test", "for": "1h"}, "1 of 1 GPU like test is not booked then, 9 requested"),
                           ({"count": 1, "model": "B300", "for": "1h"}, "there is no GPU like B300"), ({"gpus": "dgx1:0", "for": "1h", "comment": "x" * 500}, "at most 400"),
                           ({"gpus": "dgx1:0", "for": "1h", "comment": "a\u2066b"}, "comment must be text of at most 400 bytes without control characters and bidirectional marks"),
                           ({"gpus": "dgx1:0", "for": "1h", "comment": "a\u0085b"}, "comment must be text"), ({"gpus": "dgx1:0", "for": "1h", "person": "a\u202eb"}, "bidirectional marks"),

@@ -189,7 +189,7 @@ static void who_can_never_be_served_is_in_nobodys_way(void **unused)
     w.count = 4;
     struct pick_wish p = gpu_request_pick(&w, "kim", 0, NOW);
     assert_int_equal(pick_possible(c.list, 2, &p, &err), -ENOENT);
-    assert_string_equal(err.msg, "4 asked for on one node: none has more than 2 GPUs");
+    assert_string_equal(err.msg, "4 requested on one node: none has more than 2 GPUs");
     queue_free(q);
     book_free(b);
 }

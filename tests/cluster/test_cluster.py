@@ -375,7 +375,7 @@ class Screens(Cluster):
         b.stop()
         lib.wait_until("all is well", lambda: "differ" not in self.notice(a))
         self.pg.stop(signal.SIGQUIT)
-        lib.wait_until("it is away", lambda: "PostgreSQL is away" in self.notice(a))
+        lib.wait_until("it is away", lambda: "PostgreSQL is unreachable" in self.notice(a))
         self.pg.start()
         lib.wait_until("it is back", lambda: "PostgreSQL" not in self.notice(a))
 

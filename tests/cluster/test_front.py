@@ -40,7 +40,7 @@ class Bouncer(test_cluster.Cluster):
 class Ready(test_cluster.Cluster):
     def page(self, url):
         status, _, body = lib.ask(url + "/?width=200", headers={"User-Agent": "curl/8"})
-        return status, "PostgreSQL is away" in body.decode()
+        return status, "PostgreSQL is unreachable" in body.decode()
 
     @front.bouncer_needed
     @front.haproxy_needed

@@ -254,6 +254,12 @@ class Whole(lib.Case):
         self.assertIn("the demo speaks no TLS", err)
         self.assertFalse(os.path.exists(self.path("data2/history.db")), "its week was made before")
 
+    def test_https_to_a_hub_without_tls_is_recognised(self):
+        hub = self.start_hub()
+        status, _, err = self.run_any(lib.MUSTER, "ls", "--hub", hub.url.replace("http://", "https://"))
+        self.assertEqual(status, 3)
+        self.assertIn("this port speaks HTTP, not HTTPS: the address begins with http://", err)
+
     def test_up_says_how_to_add_a_node_where_others_can_reach_it(self):
         p = self.start(lib.MUSTER, "up", "--no-agent", "--listen", "0.0.0.0:0", "--address", "http://gpu-hub.example:8765", "--data", self.path("data"))
         p.wait_line(r"add a node: `muster token new --role enroll --data \S+`, then there: curl -fsS http://gpu-hub\.example:8765/install \| sh -s -- TOKEN")
@@ -277,11 +283,31 @@ class Whole(lib.Case):
         self.assertEqual(status, 1)
         self.assertRegex(err, r"standard input:2:\d+: .*listen_to")
 
+    def test_man_pages_have_their_parts_and_every_setting(self):
+        self.run_ok(lib.MUSTER, "man", self.path("man"))
+        with open(self.path("man/muster.1"), encoding="utf-8") as f:
+            page = f.read()
+        heads = re.findall(r"(?m)^\.SH (.+)$", page)
+        self.assertEqual([h for h in heads if h in ("COMMANDS", "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO")],
+                         ["COMMANDS", "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO"])
+        with open(self.path("man/muster.yaml.5"), encoding="utf-8") as f:
+            keys = {k.replace("\\-", "-") for k in re.findall(r"(?m)^\.TP\n\\fB([^\\]+(?:\\-[^\\]+)*)\\fR", f.read())}
+        want, path = set(), []
+        for line in self.run_ok(lib.MUSTER, "config", "show", "--data", self.path("none")).splitlines():
+            m = re.match(r"( *)(?:# )?(\w+):(.*)$", line)
+            if not m:
+                continue
+            path = path[:len(m[1]) // 2] + [m[2]]
+            if m[3].strip():
+                want.add(".".join(path))
+        self.assertGreater(len(want), 50)
+        self.assertEqual(want - keys, set())
+
     def test_every_metric_is_in_json_prometheus_and_the_man_page(self):
         with open(os.path.join(lib.TOP, "src/model/metrics.def"), encoding="utf-8") as f:
             metrics = re.findall(r'METRIC\(\s*\d+, (\w+),\s*"(\w+)"', f.read())
         self.run_ok(lib.MUSTER, "man", self.path("man"))
-        with open(self.path("man/muster.1"), encoding="utf-8") as f:
+        with open(self.path("man/muster-metrics.7"), encoding="utf-8") as f:
             page = f.read()
         hub = self.start_hub()
         trace = self.path("trace.csv")

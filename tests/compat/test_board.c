@@ -222,10 +222,10 @@ static void what_the_hub_does_not_know_is_not_free(void **unused)
     struct board b = {0};
     AUTO_BUF out = BUF_INIT(1 << 20);
     (void)unused;
-    set_state(&n->devices[0], DEV_UNKNOWN, "its driver tells neither use nor memory");
+    set_state(&n->devices[0], DEV_UNKNOWN, "its driver reports neither use nor memory");
     board_view(&c->v, &b);
     assert_int_equal(b.v[0].v[0].mark, BOARD_UNKNOWN);
-    assert_string_equal(b.v[0].v[0].why, "unknown: its driver tells neither use nor memory");
+    assert_string_equal(b.v[0].v[0].why, "unknown: its driver reports neither use nor memory");
     board_html(&out, &b, &page);
     assert_true(str_find(buf_str(&out), "<b>0 of 1</b> GPUs on 1 host are free.</p>") > 0);
     board_fini(&b);

@@ -591,7 +591,7 @@ class Settings(Vesta):
             self.assertIn("read: token\n", out)
             self.assertNotIn("read_from:", out)
             self.assertRegex(err, "^VALID_NETWORK: left out: only anchored beginnings")
-            self.assertIn("read: token: whoever reads needs a token", err)
+            self.assertIn("read: token: every reader needs a token", err)
 
     def test_an_address_is_asked_for_beside_the_token_and_never_instead(self):
         paths = ("/states/", "/?term", "/gpu_table?term", "/api/v1/state", "/metrics")
@@ -630,7 +630,7 @@ class Settings(Vesta):
         short = ["--port", "8081", "--tok=hidden-token-1", "--slack_bot_t", SECRETS["SLACK_BOT_TOKEN"], "-q", *flags[6:10], "--sh", *flags[11:13], "--server_n", "lab"]  # argparse: a beginning of one alone
         self.assertEqual(self.run_any(lib.MUSTER, "vesta", "settings", "--", *short)[1], out)
         status, _, err = self.run_any(lib.MUSTER, "vesta", "settings", "--port_num", "8081")
-        self.assertEqual((status, "flags of another program stand behind --" in err), (2, True), err)
+        self.assertEqual((status, "put flags of another program behind --" in err), (2, True), err)
         for bad, why in ((["--port_num"], "needs a value"), (["--Port-num", "1"], "'--Port-num' is not a flag"), (["--port_nummer", "1"], "'--port_nummer' is not a flag"), (["--no_such=1"], "'--no_such' is not a flag"),
                          (["--server", "x"], "several flags of gpu_status_server.py start with '--server'"), (["-verbose"], "'-verbose' is not a flag"), (["a", "b"], "one FILE"), (["--", "-"], "not a flag")):
             status, _, err = self.run_any(lib.MUSTER, "vesta", "settings", "--", *bad)
@@ -689,9 +689,9 @@ class Settings(Vesta):
         self.assertIn("TOKEN: not set, so vesta's own", err)
         self.assertNotIn("TOKEN: not set", self.check("TOKEN: ''\n")[1])
         for text, key, why in (("PORT_NUM: http", "PORT_NUM", "not a port"), ("PORT_NUM: 99999", "PORT_NUM", "not a port"), ("BIND_HOST: 'a b'", "BIND_HOST", "not an address"),
-                               ("DOWN_TH: soon", "DOWN_TH", "not a number of seconds; rule.down_after has vesta's own, 60 s"), ("TOKEN: ''", "TOKEN", "it is empty"), ("TOKEN: '0000'", "TOKEN", "everybody knows"),
+                               ("DOWN_TH: soon", "DOWN_TH", "not a number of seconds; rule.down_after has vesta's own, 60 s"), ("TOKEN: ''", "TOKEN", "it is empty"), ("TOKEN: '0000'", "TOKEN", "is public"),
                                ("SLACK_WEBHOOK: 'https://hooks.slack.com/services/<your web hook>'", "SLACK_WEBHOOK", "not an address"), ("SLACK_WEBHOOK:", "SLACK_WEBHOOK", "not needed"),
-                               ("SLACK_BOT_TOKEN: your BOT token", "SLACK_BOT_TOKEN", "not a token"), ("HOST_DOWN_MSG: 'x {} {} {}'", "HOST_DOWN_MSG", "there are no more"),
+                               ("SLACK_BOT_TOKEN: your BOT token", "SLACK_BOT_TOKEN", "not a token"), ("HOST_DOWN_MSG: 'x {} {} {}'", "HOST_DOWN_MSG", "too many {}"),
                                ("RE_UPLINK_MSG: '{name}'", "RE_UPLINK_MSG", "{name} is not known"), ("KEYWORD_PRINT_HELP: H", "KEYWORD_PRINT_HELP", "no bot"),
                                ("VALID_NETWORK: '.*'", "VALID_NETWORK", "read: open"), ("SCHEDULE_FUNCTION: [1, [2], {a: b}, '']", "SCHEDULE_FUNCTION", "4 of its statements left out"),
                                ("TIMESTAMP_FORMAT: ISO", "TIMESTAMP_FORMAT", "vesta_timestamp_format: MDY, as vesta took"), ("IP: 10.0.0.1", "IP", "not needed"), ("BIND_HOST: '::1'", "BIND_HOST", "listen")):

@@ -1,4 +1,4 @@
-/* A GPU and a node: charts of any stretch of time, who was on it, facts, events; and the way there in two clicks. */
+/* A GPU and a node: charts of any stretch of time, users, facts, events; and the way there in two clicks. */
 import assert from "node:assert/strict";
 import { clean, counts, folder, hub, json, looksRight, open, run, says, shared, simulate, standing, test, until, words } from "../kit/lib.mjs";
 
@@ -72,8 +72,8 @@ test("the last week of a GPU: two clicks", async (t) => {
     await page.getByRole("button", { name: "1w" }).click();
     await page.getByText("one point per 30 minutes").waitFor();
     for (const title of ["utilisation", "memory used", "power", "temperature"]) await until(`${title} is drawn`, async () => (await ink(page, title)) > 2000);
-    await says(page.locator(".lanes"), /^who was on it \w+/);
-    await until("who was on it", async () => (await page.locator(".track i").count()) > 5);
+    await says(page.locator(".lanes"), /^users \w+/);
+    await until("users", async () => (await page.locator(".track i").count()) > 5);
     const name = page.locator(".lane-name").first();
     assert.equal(await name.getByRole("link").getAttribute("href"), `/person/${await words(name)}`);
     assert.equal(new URL(page.url()).searchParams.get("range"), "1w");
@@ -135,7 +135,7 @@ test("what is pointed at is told by every chart and lane, to a finger as well", 
     await page.touchscreen.tap(b.x + b.width / 2, b.y + 30);
     await counts(page.locator(".plot .cross"), 4);
     await counts(page.locator(".track .cross"), lanes);
-    await says(page.locator(".lanes h2"), /^who was on it .+, .*\d+:\d\d:\d\d/);
+    await says(page.locator(".lanes h2"), /^users .+, .*\d+:\d\d:\d\d/);
     assert.equal(new Set(await page.locator("figure.chart .values .dim").allInnerTexts()).size, 1);
     const left = await page.locator(".plot .cross, .track .cross").evaluateAll((all) => all.map((c) => Math.round(c.getBoundingClientRect().left)));
     assert.ok(Math.max(...left) - Math.min(...left) <= 1, `${left}`); /* one line through all */

@@ -108,7 +108,7 @@ class Advise(lib.Case):
         for change, words in (({}, "412.0 GPU-hours, 131.4 of them effective"),
                               ({"sampled": 2}, "412.0 GPU-hours, 131.4 of them effective; 2 runs were read by some of their GPUs, which stand for all"),
                               ({"sampled": 1}, "412.0 GPU-hours, 131.4 of them effective; 1 run was read by some of its GPUs, which stand for all"),
-                              ({"sampled": 0, "looked": 9, "looked_hours": 380}, "412.0 GPU-hours; looked at: the largest 9, 380.0 GPU-hours, 131.4 of them effective")):
+                              ({"sampled": 0, "looked": 9, "looked_hours": 380}, "412.0 GPU-hours; analysed: the largest 9, 380.0 GPU-hours, 131.4 of them effective")):
             answer.update(change)
             out = self.run_ok(lib.MUSTER, "advise", "--hub", hub.url)
             self.assertEqual(out, f"20 runs in the last 7 d, {words}\nNo rule finds hours to give back.\n")

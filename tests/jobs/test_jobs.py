@@ -245,13 +245,13 @@ class Record(lib.Case):
         _, _, err = self.run_any(lib.MUSTER, "record", "--", "true", env=env)
         self.assertIn("no verdict: it used no GPU", err)
         self.assertIn("first, record, ", self.run_ok(lib.MUSTER, "run", address[1], env=env))
-        for words in (("people",), ("idle",), ("alerts",), ("reports",), ("wait", "--list"), ("book", "--list"), ("advise",), ("jobs",)):
+        for words in (("people",), ("idle",), ("alerts",), ("reports",), ("wait", "--list"), ("book", "--list"), ("advise",), ("jobs",), ("usage",)):
             status, out, err = self.run_any(lib.MUSTER, *words, env=env)
             self.assertIn(status, (0, 1), f"{words}: {out}{err}")
         self.assertIn("booked", self.run_ok(lib.MUSTER, "book", f"{nodes()[0]['name']}:1", "--for", "1h", env=env))
         status, out, err = self.run_any(lib.MUSTER, "free", "2", env=env)
         self.assertEqual((status, out), (1, ""))
-        self.assertRegex(err, r"[01] of 2 GPUs (is|are) free, 2 asked for.*; wait with `muster wait -n 2`")
+        self.assertRegex(err, r"[01] of 2 GPUs (is|are) free, 2 requested.*; wait with `muster wait -n 2`")
         up.stop()  # without a hub it is a command as ever
         status, out, err = self.run_any(lib.MUSTER, "record", "--", "sh", "-c", "echo said; exit 7", env=env)
         self.assertEqual((status, out), (7, "said\n"), err)

@@ -50,7 +50,7 @@ test("a run has a page", async (t) => {
     });
     await page.reload();
     await advised.locator("li").waitFor();
-    assert.match((await advised.innerText()).replace(/\s+/g, " "), /20 runs, 412\.0 GPU-hours( \(\d+\s?% of the [\d.]+ held\))?; looked at: the largest 1, 380\.0 GPU-hours, 0\.1 of them effective; 1 run was read by some of its GPUs, which stand for all/);
+    assert.match((await advised.innerText()).replace(/\s+/g, " "), /20 runs, 412\.0 GPU-hours( \(\d+\s?% of the [\d.]+ held\))?; analysed: the largest 1, 380\.0 GPU-hours, 0\.1 of them effective; 1 run was read by some of its GPUs, which stand for all/);
     await page.getByRole("link", { name: "train.py" }).last().click();
     await page.locator(".run .sentence").waitFor();
     clean(page);

@@ -10,7 +10,7 @@ import time
 
 import lib
 
-AWAY = r"PostgreSQL is away|the store cannot write|the standby"
+AWAY = r"PostgreSQL is unreachable|the store cannot write|the standby"
 LONG_S = 17  # beyond every lease
 
 

@@ -385,7 +385,7 @@ static void errors_name_the_column_and_what_was_expected(void **unused)
         {"'free'", 1, "expected a condition"},
         {"!free", 1, "expected a condition"},
         {"user:größe >", 12, "expected a condition"}, /* characters, not bytes */
-        {"mine", 1, "'mine' needs to know who asks"},
+        {"mine", 1, "'mine' needs a user"},
         {"free\001", 5, "expected text, not a control character"},
         {"age<5m age<99999999999999999999h", 12, "expected a time"},
         {"util>1e400", 6, "expected a share"},

@@ -207,7 +207,7 @@ test("a GPU that tells nothing is unknown, and a process that is gone is a Zombi
     await cell(page, "gpu01", 0).hover();
     await says(details, /◐ held by Zombie.*: a process that is gone still holds memory/);
     await cell(page, "gpu01", 1).hover();
-    await says(details, /\? unknown: its driver tells neither use nor memory/);
+    await says(details, /\? unknown: its driver reports neither use nor memory/);
     await looksRight(page, "now-unknown");
     const gone = "a process that is gone still holds memory";
     await page.goto(`${h.url}/?layout=table`);

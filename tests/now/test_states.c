@@ -63,9 +63,9 @@ static const struct rule_case rule_cases[] = {
     {"long no news", "muster", 9000, 0, 0, 0, 0, 250000, 250000, COLLECT_OK, 0, DEV_BUSY, -1, DEV_STALE,
      "no data for 4 m"},
     {"neither use nor memory", "muster", -1, 0, -1, 0, 0, 1000, 1000, COLLECT_OK, 0, DEV_FREE, -1, DEV_UNKNOWN,
-     "its driver tells neither use nor memory"},
+     "its driver reports neither use nor memory"},
     {"only a display, as far as is known", "muster", -1, -1, -1, PROC_GRAPHICS, -1, 1000, 1000, COLLECT_OK, 0, DEV_FREE,
-     -1, DEV_UNKNOWN, "its driver tells neither use nor memory"},
+     -1, DEV_UNKNOWN, "its driver reports neither use nor memory"},
     {"somebody is on it", "muster", -1, -1, -1, PROC_COMPUTE, -1, 1000, 1000, COLLECT_OK, 0, DEV_UNKNOWN, -1, DEV_HELD,
      "1 process, not known to work"},
     {"memory alone is enough", "muster", -1, -1, 0, 0, 0, 1000, 1000, COLLECT_OK, 0, DEV_UNKNOWN, -1, DEV_FREE,
@@ -211,7 +211,7 @@ static void a_sleeping_device_and_one_in_maintenance(void **unused)
 
     (void)unused;
     assert_int_equal(state_of(&state_rule_default, &n, &d, NOW, reason), DEV_FREE);
-    assert_string_equal(reason, "asleep, not woken to be asked");
+    assert_string_equal(reason, "asleep, not woken by muster");
     n.maintenance = true; /* not to be offered to anybody */
     assert_int_equal(state_of(&state_rule_default, &n, &d, NOW, reason), DEV_HELD);
     assert_string_equal(reason, "in maintenance");

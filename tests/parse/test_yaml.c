@@ -301,7 +301,7 @@ static void a_section_has_no_flag_and_no_variable(void **unused)
     (void)unused;
     opt_defaults(table, &c);
     assert_int_equal(opt_args(table, &c, 3, argv, &argi, &err), -EINVAL);
-    assert_string_equal(err.msg, "--people: can be told in a file alone");
+    assert_string_equal(err.msg, "--people: can only be set in a file");
     assert_int_equal(opt_env_text(table, &c, STR("MUSTER_PEOPLE=kim"), "f", &err), -EINVAL);
     assert_int_equal(opt_yaml(table, &c, STR("people: kim"), "m.yaml", &err), -EINVAL);
     assert_string_equal(err.msg, "m.yaml:1:9: people: expected keys or a list under it");

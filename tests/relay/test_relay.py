@@ -140,7 +140,7 @@ class Relay(lib.Case):
         self.wait_ok("unsaid")
         words = [("wrongkey", "does not let us in"), ("changed", "host key has changed"), ("unknown", "host key is not known"), ("refused", "refuses connections"),
                  ("nowhere", "ssh: "), ("nosmi", "there is no nvidia-smi"), ("broken", "couldn't communicate with the NVIDIA driver"),
-                 ("flood", "more than anybody can read")]
+                 ("flood", "too many events")]
         for name, why in words:
             self.wait_why(name, why)
         slow = [("garbage", "prints no table but: Segmentation fault"), ("half", "driver does not answer"), ("hangs", "driver does not answer")]
@@ -419,13 +419,13 @@ class Relay(lib.Case):
                          f"1,27,5,1, NVIDIA H200, {self.farm.uuid('host1', 1)},host1,\"{me}, {me}\"\n")
         self.assertRegex(err, r"(?m)^muster fetch: down: ssh: down refuses connections")
         self.assertRegex(err, r"(?m)^muster fetch: broken: NVIDIA-SMI has failed")
-        self.assertRegex(err, r"(?m)^muster fetch: hangs: it has not told everything in time")
+        self.assertRegex(err, r"(?m)^muster fetch: hangs: it did not send everything in time")
         self.assertEqual(sshd.left_over(self.farm), [])
         www = self.path("www")
         self.run_ok(lib.MUSTER, "render", "-i", out, "-o", www)
         with open(www + "/index.html", encoding="utf-8") as f:
             page = f.read()
-        for host, why in (("down", "ssh: down refuses connections"), ("broken", "NVIDIA-SMI has failed"), ("hangs", "it has not told everything in time")):
+        for host, why in (("down", "ssh: down refuses connections"), ("broken", "NVIDIA-SMI has failed"), ("hangs", "it did not send everything in time")):
             self.assertIn(f'<h2>{host}</h2><p class="why">{why}', page)
         self.assertIn("GPUs on 2 hosts are free. 3 hosts cannot be read.", page)
         write("host1")

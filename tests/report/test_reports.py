@@ -154,7 +154,7 @@ class Reports(Base):
         lib.wait_until("begun anew", lambda: {n["name"]: n["done"] for n in self.notes(NOTE_REPORT)}["all"] == midnight)
         self.settle()
         self.assertEqual(len(self.told()), 1)
-        self.hub.wait_line("of a clock that was wrong")
+        self.hub.wait_line("because a clock was wrong")
         # a week whose Monday is more than a day gone by is left out, and that is said
         self.hub.stop()
         today = datetime.datetime.fromtimestamp((midnight + self.off * 3600000) / 1000, datetime.timezone.utc)
@@ -251,7 +251,7 @@ class Reports(Base):
         lib.wait_until("it comes through prog", lambda: any("gpu info." in m["text"] for m in self.told()))
         self.assertEqual(self.rows()["daily"], before)
         self.assertEqual(lib.ask(self.hub.url + "/api/v1/reports/daily", method="POST", body=b"{}")[0], 401)
-        self.assertIn("has no channel of its own", self.run_any(lib.MUSTER, "reports", "send", "look", env=admin)[2])
+        self.assertIn("has no channel", self.run_any(lib.MUSTER, "reports", "send", "look", env=admin)[2])
         self.assertIn("no channel 'nowhere'", self.run_any(lib.MUSTER, "reports", "send", "look", "--channel", "nowhere", env=admin)[2])
 
     def test_mistakes_are_said_with_their_place_and_leave_what_is(self):

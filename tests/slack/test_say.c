@@ -324,7 +324,7 @@ static void nobody_acts_who_is_not_known(void **unused)
         print_message("'%s'\n", texts[i]);
         struct say *s = ask(texts[i], SAY_TO_US, NULL, &open);
         assert_null(say_next(s));
-        assert_non_null(strstr(say_answer(s)->text, "I do not know who you are"));
+        assert_non_null(strstr(say_answer(s)->text, "I do not know which muster user you are"));
         say_free(s);
     }
 }

@@ -95,7 +95,7 @@ class Say(lib.Case):
         lib.wait_until("two are free", lambda: self.say("free")["text"].startswith("2 of 3 GPUs free"))
         self.assertRegex(self.say("free 2")["text"], r"^2 free now: dgx2:0 dgx3:0")
         none = self.say("free 3")
-        self.assertTrue(none["refused"] and none["text"].startswith("2 of 3 GPUs are free, 3 asked for"), none)
+        self.assertTrue(none["refused"] and none["text"].startswith("2 of 3 GPUs are free, 3 requested"), none)
         who = self.say("who")["text"]
         self.assertRegex(who, r"lee +1 .* dgx1:0")
         self.assertRegex(self.say("who dgx1")["text"], r"busy +lee +train")
@@ -154,7 +154,7 @@ class Say(lib.Case):
         self.assertTrue(self.say(buttons[0])["refused"])  # nobody asks
         self.assertIn("Node-down of dgx3 is critical", self.say(buttons[0], self.kim)["text"])  # an admin's
         boss = self.token("admin", "--person", "boss")
-        self.assertRegex(self.say(buttons[0], boss)["text"], r"^Nothing is told of node-down on dgx3 until .*: by a button\nBy boss;")
+        self.assertRegex(self.say(buttons[0], boss)["text"], r"^Muted: node-down on dgx3 until .*: by a button\nBy boss;")
         silence = self.get("/api/v1/silences")["rows"][0]
         self.assertEqual((silence["rule"], silence["node"], silence["by"], silence["reason"]), ("node-down", "dgx3", "boss", "by a button"))
         self.assertIn("Silenced by boss.", self.say("alerts")["text"])

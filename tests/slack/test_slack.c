@@ -304,7 +304,7 @@ static void an_answer_says_what_to_do_next(void **unused)
         {200, "{\"ok\":false,\"error\":\"msg_too_long\"}", 0, SLACK_REFUSED, 0, "Slack says msg_too_long"},
         {200, "{\"ok\":false,\"error\":\"ratelimited\"}", 0, SLACK_AGAIN, 30000, "Slack says ratelimited"},
         {200, "{\"ok\":false,\"error\":\"ratelimited\"}", 7000, SLACK_AGAIN, 7000, "Slack says ratelimited"},
-        {429, "{\"ok\":false,\"error\":\"ratelimited\"}", 7000, SLACK_AGAIN, 7000, "Slack asks to be asked less often"},
+        {429, "{\"ok\":false,\"error\":\"ratelimited\"}", 7000, SLACK_AGAIN, 7000, "Slack limits the rate of requests"},
         {200, "{\"ok\":false,\"error\":\"invalid_auth\"}", 0, SLACK_AGAIN, 60000,
          "Slack says invalid_auth: is the token the app's, and whole?"},
         {200, "{\"ok\":false,\"error\":\"xoxb-1 is bad\"}", 0, SLACK_AGAIN, 0,

@@ -81,7 +81,7 @@ class Kept(lib.Case):
         self.enroll = self.token("enroll")
         self.feed()
         os.rename(self.file("muster.db"), self.path("kept.db"))  # under the running hub
-        self.everywhere("muster.db is gone")
+        self.everywhere("muster.db was removed")
         os.rename(self.path("kept.db"), self.file("muster.db"))
         self.assertEqual(self.hub.stop(), 0)
         for lose in (lambda: os.truncate(self.file("muster.db"), 0), lambda: os.unlink(self.file("muster.db"))):

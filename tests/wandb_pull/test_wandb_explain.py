@@ -115,7 +115,7 @@ class ExplainTest(lib.Case):
         self.assertEqual((got["gpus"], got["rules"][1]["values"]), (24, [{"name": "metadata.slurm.nnodes", "value": '"3"'}]))
 
     def test_why_a_run_does_not_count(self):
-        for project, gpus, why in [("gone", 0, "a rule gives 0 GPUs"), ("test-1", 8, "the company's patterns leave the project out"), ("none", 0, "it told of no GPU"), ("plain", 8, None)]:
+        for project, gpus, why in [("gone", 0, "a rule gives 0 GPUs"), ("test-1", 8, "the company's patterns leave the project out"), ("none", 0, "it reported no GPU"), ("plain", 8, None)]:
             got = json.loads(self.explain(f"acme/{project}/abcd1234", "--json").stdout)
             self.assertEqual((got["gpus"], got["counts"]), (gpus, why is None), project)
             self.assertTrue(why is None or got["why_not"].startswith(why), got)

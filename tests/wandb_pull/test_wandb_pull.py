@@ -457,7 +457,7 @@ companies:
         self.assertIn("1 run of Acme began on a host while another was there", err)
         out, err = self.pull(world, "2026-05-20")
         self.assertIn("0 of 0 projects, 0 runs, 0 requests", out)
-        self.assertIn("no company has nodes from 2026-05-20 to 2026-05-20: nothing was asked for", err)
+        self.assertIn("no company has nodes from 2026-05-20 to 2026-05-20: nothing was requested", err)
         for day, want in (("2026-05-02", "no projects are listed for misspelt: "), ("2026-05-20", "no company has nodes from 2026-05-20 to ")):
             out, err = self.pull(world, day, "-q")  # as cron and systemd ask: nobody would ever be told otherwise
             self.assertEqual((out, err.count("\n")), ("", 1), err)

@@ -286,7 +286,7 @@ class PushTest(PushCase):
 
     def test_that_nothing_was_pulled_is_said(self):
         _, _, err = self.muster("push", "--start-date", DAY, "--end-date", DAY)
-        self.assertIn(f"no pull that reaches {DAY} has come to its end", err)
+        self.assertIn(f"no finished pull reaches {DAY}", err)
 
     def test_usage(self):
         for flags, want, words in ((["--start-date", "2026-05-10", "--end-date", DAY], 2, "after"), (["--end-date", "yesterday"], 2, "expected a day"), (["more"], 2, "not expected"),

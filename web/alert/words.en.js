@@ -44,7 +44,7 @@ export const say = {
     logIn: "log in",
     sending: "is being sent…",
     channels: "Channels",
-    whoIsTold: "who is told",
+    whoIsTold: "notified",
     noChannels: "nobody: muster.yaml has no channels",
     channelsTable: "Channels and how they do",
     channel: "channel",

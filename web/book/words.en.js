@@ -85,7 +85,7 @@ export const say = {
     inLineTold: (gpu, ahead) => `in line for ${gpu}${ahead ? `, with ${count(ahead, "other")} before you` : ""}: a message comes when it is free`,
     inLineHere: (gpu, ahead) => `in line for ${gpu}${ahead ? `, with ${count(ahead, "other")} before you` : ""}. The hub has no Slack or mail address for you: keep this page open, or your place is lost.`,
     tellMeWhen: (gpu) => `Tell me when ${gpu} is free`,
-    aboutWaiting: "You get in line for it. When nobody is on it and it is your turn, it is booked for you for 30 minutes, and you are told: by Slack or mail where the hub has a channel that leads to you, else on this page.",
+    aboutWaiting: "You join the queue. When the GPU is free and it is your turn, it is booked for you for 30 minutes. You get a message by Slack or mail if the hub has your address, otherwise on this page.",
     notify: "with a notification of this browser as well, while this page is open",
     tellMeButton: "Tell me",
     freeNow: (n) => `${n} free now`,

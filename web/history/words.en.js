@@ -37,7 +37,7 @@ export const say = {
     notHeardSince: "then offline",
     upTo: (v) => `up to ${v}`,
     nobody: "nobody",
-    whoWas: "who was on it",
+    whoWas: "users",
     nobodyNoticed: "nobody that was noticed",
     inAll: (span) => `${span} in all`,
     morePeople: (n) => `and ${n} more people, for less long`,

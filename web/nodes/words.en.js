@@ -40,7 +40,7 @@ export const say = {
     limit: (v) => `limit: ${v}`,
     noSuchGpu: (node, gpu) => `${node} has no GPU ${gpu}`,
     hasGpus: (node, n) => [node, ` has ${count(n, "GPU")}.`],
-    noNodeHas: "No node has this GPU now. What is stored of it is below.",
+    noNodeHas: "This GPU is not connected. Its stored history is below.",
     now: "Now",
     facts: "Facts",
     labels: "Labels",

@@ -162,7 +162,7 @@ class Monitor:
             still = None if told["moving"] else still or now
             if now >= end or still and now - still >= 10:
                 what = f"after {timeout} s" if now >= end else "and nothing runs on any worker"
-                warnings.warn(f"{left} dags are not done {what}; recording stops all the same", RuntimeWarning, stacklevel=2)
+                warnings.warn(f"{left} dags are not done {what}; recording stops anyway", RuntimeWarning, stacklevel=2)
                 break
         self._forget()
         self._ask("stop")

@@ -139,7 +139,7 @@ class SchedulerMonitor(SchedulerPlugin):
             try:
                 self.scheduler.worker_send(address, {"op": LABEL_OP, "seq": self.seq, "job": job, "dag": dag})
             except Exception as e:  # it is on its way out
-                log.debug("muster: %s was not told of job %s: %s", address, job, e)
+                log.debug("muster: %s did not receive job %s: %s", address, job, e)
 
     # ---- what is asked ----
 

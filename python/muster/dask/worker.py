@@ -108,7 +108,7 @@ class WorkerMonitor(WorkerPlugin):
         try:
             answer = await getattr(self.worker.scheduler, SCHEDULER_OP)(action=action, worker=self.worker.address, run=self.run, **more)
         except Exception as e:
-            log.info("muster: the scheduler cannot be told %r: %s", action, e)
+            log.info("muster: cannot send %r to the scheduler: %s", action, e)
             return None
         return answer if isinstance(answer, dict) and "error" not in answer else None
 
