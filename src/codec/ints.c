@@ -1,6 +1,7 @@
 /*
  * ints.c: the smallest of a few codings, chosen from sizes that one pass over the values gives; nothing is encoded
- * twice. Differences are taken modulo 2^64, so that every int64_t comes back. docs/wire.md describes the bytes.
+ * twice. Differences are taken modulo 2^64, so that every int64_t comes back. docs/internals/wire.md describes the
+ * bytes.
  */
 #include "codec/ints.h"
 

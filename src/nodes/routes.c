@@ -327,7 +327,7 @@ const struct route nodes_routes[] = {
     {GET, "/api/v1/events", ROLE_NONE, .summary = "What happened, newest first",
      .params = "node: id or name of one node; from, to: times, also as -30d; kind: only these, e.g. down,hung,xid; find: only events whose line contains this; limit: maximum number (default: 100, at most 1000); filter: events of GPUs that match now, or of nodes that have such a GPU (docs/filter.md); me: name that 'mine' stands for without a token", .handle = get_events},
     {METHOD_POST, "/api/v1/batches", ROLE_AGENT, .write = true, .no_audit = true, .max_body = 16u << 20,
-     .summary = "Agents' batches (docs/wire.md); answers exactly the keys now stored",
+     .summary = "Agents' batches (docs/internals/wire.md); answers exactly the keys now stored",
      .params = "origin: from a relay: ssh:NAME or file:NAME, the node that has no agent", .handle = post_batches},
     {METHOD_POST, "/api/v1/shared", ROLE_HUB, .write = true, .no_audit = true, .max_body = SHARE_MAX,
      .summary = "Batches that another hub of the same store took and keeps (docs/scale.md): they are shown here, too", .handle = post_shared},

@@ -1,6 +1,6 @@
 /*
  * segment.h: one file of the spool: records and the blobs they name, one after the other, and an index of them in
- * memory. The caller opens and closes the file. docs/spool.md has the bytes.
+ * memory. The caller opens and closes the file. docs/internals/spool.md has the bytes.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * wire.h: batches and facts <-> bytes. Versioned, pure. docs/wire.md is the specification.
+ * wire.h: batches and facts <-> bytes. Versioned, pure. docs/internals/wire.md is the specification.
  *
  * A stream (a POST body, or a spool record's bytes) is: "MUST" u8 version, then frames. A frame is: u8 type, u32 length
  * of the rest, u32 crc32c of the type and the rest, the rest. Facts and process lists are named by the FNV-1a of their

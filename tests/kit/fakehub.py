@@ -1,6 +1,6 @@
 """A hub of a hundred lines for the agent's tests: keeps what it is sent, answers in the hub's words, and misbehaves on request.
 
-It reads only the fixed fields of frames (docs/wire.md); what is inside a batch, tests read with build/tool/wiredump.
+It reads only the fixed fields of frames (docs/internals/wire.md); what is inside a batch, tests read with build/tool/wiredump.
 """
 import http.server
 import json

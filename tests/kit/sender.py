@@ -1,4 +1,4 @@
-"""A second writer of the wire format (docs/wire.md), just enough to be an agent in a test: one device, a few metrics, nothing packed."""
+"""A second writer of the wire format (docs/internals/wire.md), just enough to be an agent in a test: one device, a few metrics, nothing packed."""
 import os
 import struct
 import time

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A second reader of muster's wire format, written from docs/wire.md alone, to count and check what a hub stored.
+"""A second reader of muster's wire format, written from docs/internals/wire.md alone, to count and check what a hub stored.
 
     wire_reader.py < FILE            one line per batch, then the totals; FILE is a stream, or frames one after the other
     wire_reader.py --values < FILE   also every value: node run number at_ms slot metric value
@@ -34,7 +34,7 @@ Batch = collections.namedtuple("Batch", "key facts procs ticks columns uses even
 
 
 class Bad(ValueError):
-    """The bytes are not what docs/wire.md says."""
+    """The bytes are not what docs/internals/wire.md says."""
 
 
 def need(ok, why):

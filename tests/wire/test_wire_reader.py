@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The second reader of docs/wire.md: it reads what the first one wrote, the example in the page, and refuses what is not right."""
+"""The second reader of docs/internals/wire.md: it reads what the first one wrote, the example in the page, and refuses what is not right."""
 import os
 import re
 import struct
@@ -38,7 +38,7 @@ class Reads(unittest.TestCase):
         self.assertEqual([p["pid"] for p in got[wire.PROCS]], [4000, 4001, 4002])
 
     def test_example_in_the_page(self):
-        with open(os.path.join(lib.TOP, "docs/wire.md")) as f:
+        with open(os.path.join(lib.TOP, "docs/internals/wire.md")) as f:
             block = re.search(r"^```\n(04 .*?)^```", f.read(), re.S | re.M).group(1)
         text = "".join(re.match(r"((?:[0-9a-f]+ )*[0-9a-f]+)(?:   |$)", line).group(1) for line in block.splitlines())
         b = wire.decode_batch(bytes.fromhex(text.replace(" ", "")))
