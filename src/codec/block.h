@@ -1,7 +1,7 @@
 /*
  * block.h: several series of 64-bit numbers that are of one kind (one metric of a node's devices) <-> bytes. The coding
- * is chosen from a sample: constant, as they are, differences, differences of differences, or runs. docs/store.md
- * describes the bytes. Pure: no clock, no disk.
+ * is chosen from a sample: constant, as they are, differences, differences of differences, or runs.
+ * docs/internals/store.md describes the bytes. Pure: no clock, no disk.
  *
  * B1 What was put is got again, for every v. B2 block_get_part never reads past r nor writes past ret.
  */

@@ -1,5 +1,6 @@
 /*
- * chunk.h: what a node's devices did over a span, column by column <-> bytes. docs/store.md describes the bytes.
+ * chunk.h: what a node's devices did over a span, column by column <-> bytes. docs/internals/store.md describes the
+ * bytes.
  *
  * K1 chunk_read(chunk_add(x)) == x, to the bit. K2 A reader never reads past the bytes, refuses what does not fit the
  * caps below, and takes no more memory than they allow. K3 Every column has a checksum: damage costs that column and

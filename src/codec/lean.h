@@ -1,7 +1,7 @@
 /*
  * lean.h: a metric that goes with another one of the same devices (energy with power, what a link receives with what it
- * sends) is written as what is left of it when a multiple of the other is taken away. docs/store.md describes the
- * bytes. Pure: no clock, no disk.
+ * sends) is written as what is left of it when a multiple of the other is taken away. docs/internals/store.md describes
+ * the bytes. Pure: no clock, no disk.
  *
  * Where the base is 0, as a GPU's utilisation is that does nothing, there is mostly nothing to tell: then values are
  * split into those where it is not 0, which lean, and the others, which are kept as they are.

@@ -1,7 +1,7 @@
 /*
  * numbers.h: noisy numbers without a sign <-> few bytes: the lowest bits, which are noise, are packed as they are; what
  * is above them is split into bytes, all lowest ones, all second ones, ..., and each of these planes is given to zstd
- * by itself. Where to split is found on a sample. docs/store.md describes the bytes. Pure: no clock, no disk.
+ * by itself. Where to split is found on a sample. docs/internals/store.md describes the bytes. Pure: no clock, no disk.
  *
  * N1 numbers_get(numbers_put(v)) == v for every v. N2 numbers_open never reads past r, and numbers_take
  * gives what was asked for whatever was read.
