@@ -2,7 +2,7 @@
 """Faults, with the real servers: PostgreSQL with a synchronous standby, three hubs, haproxy, invented nodes; what is lost, doubled, told twice, and for how long nobody answers. Needs root, and Debian's
 postgresql-15, haproxy, nftables, iproute2. In namespaces of its own: nothing else on the machine is touched.
 
-    bench/faults.py --faults 200 --seed 1              the table of docs/scale.md
+    bench/faults.py --faults 200 --seed 1              see docs/internals/cluster.md
     bench/faults.py --faults 3 --kinds kill_hub        of one kind
     bench/faults.py --faults 35 --kills 20             20 times kill -9 of a hub, and 15 other faults
 """
