@@ -1,6 +1,6 @@
 /*
  * rule.h: how many GPUs a run has. A list of rules, each for some teams, projects and days, with an expression over
- * what the run says of itself (docs/wandb.md has the language). The first rule that is for the run and whose expression
+ * what the run says of itself (docs/internals/wandb-rules.md). The first rule that is for the run and whose expression
  * has a value applies; where none does, it is runInfo.gpuCount.
  *
  * L1 Text becomes a small program once; running it is bounded by its length and that of the texts it looks at, and

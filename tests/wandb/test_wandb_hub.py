@@ -108,7 +108,7 @@ class Scene:
         return min(sums, key=lambda p: (-sums[p], p)) if sums else None
 
     def expected(self):
-        """{id: GPU-minutes} by the rules of docs/wandb.md."""
+        """{id: GPU-minutes} by the rules of docs/internals/wandb-rules.md."""
         got = {c["id"]: Fraction(0) for c in self.claims}
         persons = {c["id"]: self.person(c) for c in self.claims}
         order = sorted(self.claims, key=lambda c: (c["begin"], c["id"]))
