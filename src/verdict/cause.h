@@ -1,6 +1,6 @@
 /*
  * cause.h: what limits a GPU in one reading: the cause that takes the largest share of its time. Pure. The causes and
- * their shares are one table, so nothing lies between two rules; docs/advice.md explains them.
+ * their shares are one table, so nothing lies between two rules; docs/internals/verdict.md explains them.
  */
 #pragma once
 

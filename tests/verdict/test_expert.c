@@ -91,7 +91,7 @@ static struct tracker *as_means(const struct recorded_row *job, size_t n, size_t
     return w;
 }
 
-/* Jobs that do not have the expert's verdict (docs/advice.md has them, too), and the verdict that they have. */
+/* Jobs that do not have the expert's verdict (docs/internals/verdict.md), and their verdict. */
 static const struct {
     const char *job, *has;
 } misses[] = {{"decode-sampled", "host-or-small"}};
