@@ -1,6 +1,6 @@
 /*
  * bundle.h: the container of a backup: a file of numbered parts, each with a checksum over itself and all before it.
- * docs/backup.md is the specification.
+ * docs/internals/backup.md is the specification.
  *
  * B1 A bundle that was cut off, or of which any byte is another, is refused. B2 A newer version is refused with a
  * sentence. B3 Reading needs the memory of one part, at most BUNDLE_PART_MAX, however large the file claims to be.
