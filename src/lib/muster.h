@@ -55,8 +55,8 @@ struct muster_options {
     uint32_t interval_us;
     /*
      * NULL or "auto": the driver that is found. "nvml": NVIDIA's. "replay": a recording of an H200 that comes with the
-     * library, as one GPU; "replay:8": as eight; "replay:FILE" and "replay:FILE:8": of a file (docs/agent.md says what
-     * is in one).
+     * library, as one GPU; "replay:8": as eight; "replay:FILE" and "replay:FILE:8": of a file (format:
+     * docs/collect.md).
      */
     const char *collector;
     /*
