@@ -1,7 +1,7 @@
 /*
  * replay.h: which alerts the rules would have raised over a span of the past. The rules and the steps to an alert
  * (alert_state.h) are the hub's; what they look at is made again, minute by minute, out of what is stored.
- * docs/alerts.md tells what differs from having been there.
+ * docs/internals/alerts.md tells what differs from having been there.
  *
  * Y1 Nothing is written and nobody is told. Y2 The work is bounded: what is loaded at once takes about
  * ALERT_REPLAY_LOAD_BYTES, and past->stop ends it; what was found until then stands. Y3 It begins earlier than asked,

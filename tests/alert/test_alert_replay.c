@@ -1,7 +1,7 @@
 /*
- * test_alert_replay.c: the worked example of docs/alerts.md, a day of one node and two bookings: at which minute idle
- * and booking alerts fire and are resolved. It is played twice: as it comes, sample by sample with a look every five
- * seconds, as the hub does; and out of kept minutes, as `muster alerts test --last` does.
+ * test_alert_replay.c: the worked example of docs/internals/alerts.md, a day of one node and two bookings: at which
+ * minute idle and booking alerts fire and are resolved. It is played twice: as it comes, sample by sample with a look
+ * every five seconds, as the hub does; and out of kept minutes, as `muster alerts test --last` does.
  */
 #include "test.h"
 

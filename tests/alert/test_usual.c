@@ -128,7 +128,7 @@ static int false_ones(const int64_t *v, int weeks)
 #define YEARS_OF 100 /* companies, one year each */
 #define WEEKS    (52 + USUAL_WEEKS)
 
-/* Figures are in docs/alerts.md. */
+/* Figures are in docs/internals/alerts.md. */
 static void h3_steady_use_with_noise_is_hardly_ever_far(void **unused)
 {
     static const struct {
