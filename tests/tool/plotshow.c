@@ -1,4 +1,4 @@
-/* plotshow.c: one of every chart and a report, into a folder: for looking at, and for docs/plot.md. */
+/* plotshow.c: one of every chart and a report, into a folder: for looking at, and for docs/internals/draw.md. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
