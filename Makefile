@@ -117,7 +117,7 @@ $(O)/pic/%.o: %.S data/h200-trace.csv
 $(O)/src/nodes/assets.o: src/nodes/install.sh packaging/systemd/muster-agent.service
 $(O)/src/compat/vesta_asset.o: src/compat/vesta_history.py
 
-# ---- the page: web/ and its libraries, hashed, gzipped and taken into the binary (docs/page.md) -------------------------
+# ---- the page: web/ and its libraries, hashed, gzipped and taken into the binary (docs/internals/web.md) ---------------
 # A release has it built, in web/built (make dist); such a tree needs no node and no npm.
 PAGE    := $(if $(wildcard web/built/table.c),web/built,build/web)
 WEB_SRC := $(shell find web -name node_modules -prune -o -type f -print)

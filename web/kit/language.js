@@ -1,4 +1,4 @@
-/* language.js: the language of the page, which the hub chose (docs/page.md), and how dates and numbers are written. */
+/* language.js: the language of the page, which the hub chose (docs/internals/web.md), and how dates and numbers are written. */
 
 /** Each by its own name. @type {[string, string][]} */
 export const LANGUAGES = [["en", "English"], ["ja", "日本語"]];
