@@ -305,6 +305,13 @@ static void drawn(struct sample *s, const struct card *k)
         sample_set(s, M_power_limit, k->limit_uw[limit] / 1000);
 }
 
+/* Without any counter the power stays absent; the note is the reason. */
+static void explain_power(struct device_fact *f, const struct card *k)
+{
+    if (k->power_uw < 0 && k->power_now_uw < 0 && !k->energy_uj[0] && !k->energy_uj[1])
+        mem_copy_str(f->note, sizeof(f->note), "no power: the driver has no counter of power or energy");
+}
+
 static void round_end(struct sysfs_gpu *c, int64_t mono_ms)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -314,6 +321,7 @@ static void round_end(struct sysfs_gpu *c, int64_t mono_ms)
         warm(&d->sample, k);
         differences(c, &d->sample, k, mono_ms);
         drawn(&d->sample, k);
+        explain_power(f, k);
         if (k->pwm >= 0 && k->pwm_max > 0 && k->pwm <= k->pwm_max)
             sample_set(&d->sample, M_fan, k->pwm * 10000 / k->pwm_max);
         if (!f->name[0])

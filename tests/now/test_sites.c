@@ -124,7 +124,7 @@ static void what_is_a_sites_is_done_there(void **unused)
     site_open(l, "munich", "https://muster.munich");
     assert_int_equal(site_refuse(l, STR("munich/dgx1:0"), &err), -EPERM);
     assert_non_null(strstr(err.msg, "https://muster.munich"));
-    assert_non_null(strstr(err.msg, "'munich/dgx1:0' is of the site munich"));
+    assert_non_null(strstr(err.msg, "'munich/dgx1:0' belongs to the site munich"));
     assert_int_equal(site_refuse(l, STR("munich"), &err), 0);
     assert_int_equal(site_refuse(l, STR("munichs/dgx1"), &err), 0);
     assert_int_equal(site_refuse(l, STR("/dgx1"), &err), 0);

@@ -375,7 +375,7 @@ static void a_mistake_is_named_with_its_place(void **unused)
          "m.yaml:1:27: expected a step: {date: 2026-01-01, assigned_gpu_node: 4}"},
         {NULL, NULL, "- {company: a, schedule: [{date: 2026-01-01, assigned_gpu_node: -1}]}",
          "m.yaml:1:65: expected a number of nodes, a whole number"},
-        {NULL, NULL, "- company: a\n- company: a", "m.yaml:2:3: company 'a' is told twice"},
+        {NULL, NULL, "- company: a\n- company: a", "m.yaml:2:3: company 'a' is defined twice"},
         {NULL, NULL, "a: {gpus_per_node: 0}", "m.yaml:1:20: a node has at least one GPU"},
     };
     (void)unused;

@@ -531,6 +531,7 @@ static void intel_power_comes_from_the_counter_that_counts(void **unused)
         const struct sample *s = &got.devices[0].sample;
         assert_int_equal(sample_has(s, M_power) ? s->v[M_power] : -1, cases[i].power_mw);
         assert_int_equal(sample_has(s, M_power_limit) ? s->v[M_power_limit] : -1, cases[i].limit_mw);
+        assert_int_equal(strstr(got.devices[0].fact.note, "no power: ") != NULL, strncmp(cases[i].what, "all", 3) == 0);
         reading_fini(&got);
         remote_free(r);
     }
