@@ -69,7 +69,7 @@ static const struct {
              {"sm", "SM active", AS_SHARE},
              {"fp32", "fp32 active", AS_SHARE},
              {"dram", "memory bandwidth", AS_SHARE},
-             {"flops", "TFLOP/s as bf16, a GPU", AS_TFLOPS},
+             {"flops", "TFLOP/s as bf16, a GPU, -12 to +35 %", AS_TFLOPS},
              {"util", "utilisation", AS_SHARE},
              {"clock", "clock, of its highest", AS_SHARE},
              {"memory_peak", "memory needed, a GPU", AS_BYTES},

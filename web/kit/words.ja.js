@@ -40,7 +40,7 @@ export const say = {
         nvlink_rx: "NVLink 受信", nvlink_tx: "NVLink 送信", enc: "動画エンコーダー", dec: "動画デコーダー", ecc_corrected: "訂正済みエラー", ecc_uncorrected: "訂正不能エラー", rows_remapped: "再配置行",
         rows_pending: "再配置待ち", rows_failed: "再配置失敗", rows_spent: "予備行のないバンク", sm_active: "SM 稼働率", sm_occupancy: "SM 占有率", tensor_active: "Tensor 稼働率", dram_active: "メモリ帯域", busy: "稼働時間",
         active: "カーネル実行率", hmma_active: "Tensor (半精度)", imma_active: "Tensor (整数)", dfma_active: "Tensor (fp64)", fp64_active: "fp64 稼働率", fp32_active: "fp32 稼働率", fp16_active: "fp16 稼働率", int_active: "整数演算 稼働率",
-        work: "効率", flops: "TFLOP/s (bf16 換算)", power_default: "標準の電力上限", host_cpu: "プロセスの CPU", host_cpu_top: "最多 CPU プロセス",
+        work: "効率", flops: "TFLOP/s (bf16 換算、誤差 -12～+35 %)", power_default: "標準の電力上限", host_cpu: "プロセスの CPU", host_cpu_top: "最多 CPU プロセス",
         cpu: "CPU", load1: "負荷", ram_used: "使用 RAM", ram_total: "RAM 容量", disk_used: "使用ディスク", disk_total: "ディスク容量", net_rx: "ネットワーク受信", net_tx: "ネットワーク送信",
         uptime: "連続稼働", disk_avail: "ディスク残量",
     },
