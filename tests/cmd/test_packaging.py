@@ -72,7 +72,7 @@ class Packaging(lib.Case):
         task, schedule = (json.loads(text("aws", name)) for name in ("task-definition.json", "schedule.json"))
         with open(os.path.join(lib.TOP, "docs", "migrating", "gpu-dashboard.md"), encoding="utf-8") as f:
             page = f.read()
-        made = re.findall(r"aws iam create-role --role-name (\S+) --assume-role-policy-document file://packaging/aws/(\S+)", page)
+        made = re.findall(r"aws iam create-role --role-name (\S+)[\s\\]+--assume-role-policy-document file://packaging/aws/(\S+)", page)
         execution, starter = task["executionRoleArn"], schedule["Target"]["RoleArn"]
         self.assertEqual([name for name, _ in made], [execution.rsplit("/", 1)[1], starter.rsplit("/", 1)[1]])
         trusted = [json.loads(text("aws", name))["Statement"][0]["Principal"]["Service"] for _, name in made]
