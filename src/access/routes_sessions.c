@@ -143,7 +143,7 @@ static enum reply_how post_logout(struct api *a, struct request *rq, struct repl
     if (bad)
         return reply_problem(rp, 400, "the body is empty, or {\"all\": true} to end every session of yours");
     if (every && rq->who->role == ROLE_NONE)
-        return reply_problem(rp, 401, "you are not logged in: the hub does not know whose sessions to end");
+        return reply_problem(rp, 401, "not logged in: no sessions to end");
     session_cookie(rq, "", 0, rp);
     rp->status = 204;
     return end_sessions(a, rq, rp, every);
@@ -264,7 +264,7 @@ const struct route access_routes[] = {
      .params = "person: only this login's", .handle = get_sessions},
     {METHOD_DELETE, "/api/v1/sessions/{id}", ROLE_MEMBER, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "End a login session: one's own, or as an admin any", .handle = delete_session},
-    {GET, "/api/v1/whoami", ROLE_NONE, .any = true, .summary = "Whom the hub takes you for, and what time it has", .handle = get_whoami},
+    {GET, "/api/v1/whoami", ROLE_NONE, .any = true, .summary = "Your identity for the hub, and its time", .handle = get_whoami},
     {METHOD_POST, "/api/v1/tokens", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "Make a token, shown once: {\"role\": enroll, agent, member or reader, \"person\", \"note\", \"expires\": 1d, \"uses\": nodes it may add}; with the command that adds a node", .handle = post_tokens},
     {GET, "/api/v1/audit", ROLE_ADMIN, .summary = "The audit log: every write, login and logout with who, from where and its status, newest first (docs/security.md)",

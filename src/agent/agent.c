@@ -425,7 +425,7 @@ static void on_hup(UNUSED evutil_socket_t sig, UNUSED short what, void *arg)
     snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)clock_mono_us());
     notify(text);
     if (agent_reload(a, &err) < 0)
-        log_error("agent", "settings not taken, the old ones stay: %s", err.msg);
+        log_error("agent", "cannot apply the settings, the old ones stay: %s", err.msg);
     else
         log_info("agent", "settings read again");
     agent_notify(a, "READY=1");

@@ -62,7 +62,7 @@ static int conf_check_hub(char **list, struct err *err)
     if (r < 0)
         return r;
     if (n > HUBS_MAX || clean.err)
-        return err_set(err, -EINVAL, "more than %d hubs that stand in for each other", HUBS_MAX);
+        return err_set(err, -EINVAL, "more than %d alternative hubs in one group", HUBS_MAX);
     free(*list);
     *list = mem_str(clean.p);
     return 0;

@@ -177,12 +177,13 @@ int control_ask(const char *state_dir, const char *line, int64_t timeout_ms, str
         return err_set(err, r, "cannot reach the agent at '%s': %s", to.sun_path, strerror(-r));
     }
     if (send(fd, said, strlen(said), MSG_NOSIGNAL) < 0)
-        return err_set(err, -errno, "cannot speak to the agent: %s", strerror(errno));
+        return err_set(err, -errno, "cannot connect to the agent: %s", strerror(errno));
     if ((r = buf_read_fd(&text, fd)) < 0)
         return err_set(err, r, "the agent does not answer: %s", strerror(-r));
     rest = buf_str(&text);
     if (!str_line(&rest, &first))
-        return err_set(err, -EPERM, "the agent closed the connection: only root and the agent's own user may send commands");
+        return err_set(err, -EPERM,
+                       "the agent closed the connection: only root and the agent's own user may send commands");
     bool ok = str_eq(first, "ok");
     if (!ok)
         return err_set(err, -EREMOTEIO, "%.*s", STR_ARG(str_trim(rest)));

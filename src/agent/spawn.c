@@ -115,7 +115,7 @@ int spawn_collector(const struct agent_conf *conf, struct str first, pid_t *ret_
     setsockopt(ours, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)); /* the kernel may grant less; the child asks itself */
     fcntl(ours, F_SETFL, O_NONBLOCK);
     if (first.len && send(ours, first.p, first.len, MSG_NOSIGNAL) < 0)
-        return err_set(err, -errno, "cannot speak to the collector: %s", strerror(errno));
+        return err_set(err, -errno, "cannot connect to the collector: %s", strerror(errno));
     args_fill(&a, conf);
     int r = spawn_at(&a, theirs, &pid);
     args_fini(&a);

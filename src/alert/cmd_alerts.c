@@ -174,11 +174,12 @@ static int silence(struct cmd_call *c)
     const char *const v[] = {conf->rule, conf->node, conf->person, conf->for_, conf->until, conf->reason};
 
     if (!conf->rule && !conf->node && !conf->person)
-        return err_set(&c->err, -EINVAL, "say of what: --rule, --node or --person; --rule '*' is everything");
+        return err_set(&c->err, -EINVAL,
+                       "nothing to silence: use --rule, --node or --person; --rule '*' is everything");
     if (!conf->for_ == !conf->until)
-        return err_set(&c->err, -EINVAL, "say for how long, in one way: --for 2h or --until 'friday 18:00'");
+        return err_set(&c->err, -EINVAL, "no end: use either --for 2h or --until 'friday 18:00'");
     if (!conf->reason)
-        return err_set(&c->err, -EINVAL, "say why: --reason 'new fans'");
+        return err_set(&c->err, -EINVAL, "no reason: use --reason 'new fans'");
     json_obj(&j, NULL);
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (v[i])

@@ -188,7 +188,7 @@ static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct 
     if (!words_are_ours(a, str_of(texts[1]), rp))
         return REPLY_NOW;
     if (!texts[3][0])
-        return reply_problem(rp, 400, "say why: {\"reason\": \"...\"}");
+        return reply_problem(rp, 400, "the reason is missing: {\"reason\": \"...\"}");
     if (!texts[4][0] == !texts[5][0])
         return reply_problem(rp, 400,
                              "say for how long in one way: {\"for\": \"2h\"} or {\"until\": \"friday 18:00\"}");

@@ -130,7 +130,7 @@ static void test_run(struct past_ask *k, const struct past_source *past, struct 
     put_said(&j, job);
     reply_object_end(rp, &j);
     if (rp->body.err)
-        reply_problem(rp, 413, "the answer is larger than %u MiB; ask for a shorter time", TEST_BYTES >> 20);
+        reply_problem(rp, 413, "the response is larger than %u MiB; request a shorter period", TEST_BYTES >> 20);
 }
 
 static void test_end(struct past_ask *k)

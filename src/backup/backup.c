@@ -407,7 +407,7 @@ int backup_write(const char *dir, int fd, int64_t now_ms, const struct backup_wa
         r = take_moment(&b, err);
     }
     if (r == 0)
-        r = err_set(err, -EBUSY, "the hub begins a new log all the time: try again when it is calmer");
+        r = err_set(err, -EBUSY, "the hub starts new logs too often: try again when it is less busy");
     else if (r == 1)
         r = put_all(&b, now_ms, err);
     let_go(&b);

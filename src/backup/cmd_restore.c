@@ -46,7 +46,7 @@ int cmd_restore(struct cmd_call *c)
     if (!dir && file_state_dir(NULL, state, sizeof(state)) == 0)
         dir = state;
     if (!dir)
-        return err_set(&c->err, -EINVAL, "say where to with --data DIR");
+        return err_set(&c->err, -EINVAL, "no destination: use --data DIR");
     progress_start(&p, "restore", "bytes", 0, conf->quiet);
     int r =
         backup_restore(c->argv[0], dir, conf->force, &(struct backup_watch){progress_watch, &p}, &sum, old, &c->err);

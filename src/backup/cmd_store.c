@@ -314,7 +314,7 @@ int cmd_store(struct cmd_call *c)
     if (!(init || status || check || move) || (move ? c->argc != 3 : c->argc > 2))
         return err_set(&c->err, -EINVAL, "expected init, status or check and a PLACE, or move FROM TO");
     if (!place && !(init && conf->print))
-        return err_set(&c->err, -EINVAL, "say which store: postgres://USER@HOST/DATABASE");
+        return err_set(&c->err, -EINVAL, "no store: name it as postgres://USER@HOST/DATABASE");
     if ((status || (init && !conf->print)) && !pg_is_place(place) && !clickhouse_is_place(place))
         return err_set(&c->err, -EINVAL,
                        "'%s' is no postgres://...: a folder has one hub, and `muster doctor` looks after it", place);

@@ -42,7 +42,7 @@ static int quoted(struct csv *c, struct str *ret, struct err *err)
     for (size_t i = 0; i < ret->len; i++)
         c->lines += ret->p[i] == '\n';
     if (c->rest.len && c->rest.p[0] != ',' && c->rest.p[0] != '\n' && !str_starts(c->rest, "\r\n"))
-        return err_set(err, -EINVAL, "line %zu: a comma is missing behind a quote", c->line);
+        return err_set(err, -EINVAL, "line %zu: a comma is missing after a quote", c->line);
     return 0;
 }
 

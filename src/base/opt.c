@@ -477,7 +477,7 @@ static int opt_long(struct opt_walk *w, const char *arg, struct err *err)
         return opt_long_unknown(w, name, err);
     snprintf(shown, sizeof(shown), "--%s", opt_flag(o, flag));
     if (no && has_value)
-        return err_set(err, -EINVAL, "--no-%s takes no value", flag);
+        return err_set(err, -EINVAL, "--no-%s accepts no value", flag);
     if (o->type == OPT_BOOL && !has_value)
         return opt_flag_value(w, o, shown, no ? STR("false") : STR("true"), err);
     return has_value ? opt_flag_value(w, o, shown, value, err) : opt_next_value(w, o, shown, err);

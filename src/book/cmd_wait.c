@@ -369,7 +369,7 @@ static int wait_for(struct cmd_call *c)
 
     w.client.limit_ms = ASK_MS;
     if ((conf->tell || conf->leave) && (argv || !hub))
-        return err_set(&c->err, -EINVAL, "%s", argv ? "--tell and --leave have no command" : "there is no hub");
+        return err_set(&c->err, -EINVAL, "%s", argv ? "--tell and --leave have no command" : "no hub is running");
     if (argv && hub && !w.wish.host) { /* where the command can run */
         gpu_request_host(own);
         w.wish.host = own;

@@ -164,9 +164,9 @@ static void begin_and_end(struct hub *h, int64_t now_ms)
 static void reply_not_stored(struct reply *rp, int result)
 {
     if (result == -EEXIST)
-        reply_problem(rp, 409, "somebody else was faster, at another hub: try again");
+        reply_problem(rp, 409, "another user booked these GPUs at another hub: try again");
     else if (result == -ESTALE || result == -EBUSY)
-        reply_problem(rp, 409, "it was changed at another hub just now: try again");
+        reply_problem(rp, 409, "the booking was changed at another hub: try again");
     else if (result == -ENOSPC)
         reply_problem(rp, 507, "the hub's disk is full: nothing was booked; try again later");
     else if (result == -ENOTCONN || result == -ECANCELED) /* its commit may still be carried out */
@@ -263,13 +263,13 @@ enum reply_how bookings_put(struct hub *h, struct request *rq, struct reply *rp,
         return REPLY_LATER;
     struct reply answer = {0};
     if (r == -EBUSY)
-        reply_problem(&answer, 409, "booking %" PRId64 " is being changed just now: try again", x->id);
+        reply_problem(&answer, 409, "booking %" PRId64 " is being changed: try again", x->id);
     else if (r == -ENOTCONN)
         reply_problem(&answer, 503, "the hub's PostgreSQL server is unreachable, nothing was booked: try again");
     else if (r == -ENOSPC)
         reply_problem(&answer, 503, "there are %d bookings already", BOOK_MAX);
     else
-        reply_problem(&answer, 409, "somebody else was faster: try again");
+        reply_problem(&answer, 409, "another user just booked these GPUs: try again");
     httpd_late_reply(w.late, &answer);
     return REPLY_LATER;
 }

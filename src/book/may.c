@@ -19,7 +19,7 @@ int book_may(enum book_auth auth, const struct booker *who, struct err *err)
     if (who->role != ROLE_READER && (auth == BOOK_OPEN || known(auth, who)))
         return 0;
     if (who->role != ROLE_NONE && who->token)
-        return err_set(err, -EPERM, "a token of role '%s' books nothing: it takes a member's", role_words[who->role]);
+        return err_set(err, -EPERM, "a token of role '%s' cannot book: use a member's token", role_words[who->role]);
     if (auth == BOOK_PROXY)
         return err_set(err, -EACCES, "log in to book: through the proxy that knows you, or with a member's token");
     return err_set(err, -EACCES,
@@ -57,7 +57,8 @@ int book_for(enum book_auth auth, const struct booker *who, struct str typed, ch
         return err_set(err, -EINVAL, "person must be a name of at most %d bytes without " CONTROLS,
                        BOOKING_PERSON_MAX - 1);
     if (auth != BOOK_OPEN && !is_admin(auth, who) && !same(typed, own))
-        return err_set(err, -EPERM, "you are %s here: only an admin books for somebody else", own[0] ? own : "nobody");
+        return err_set(err, -EPERM, "you are logged in as %s: only an admin books for another user",
+                       own[0] ? own : "nobody");
     memcpy(ret, typed.p, typed.len);
     ret[typed.len] = 0;
     return 0;

@@ -173,7 +173,7 @@ enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struc
     AUTO_BUF words = BUF_INIT(4096);
     size_t n = book_conflicts(a->book, h, with, SHOWN);
     if (!n)
-        return reply_problem(rp, 409, "somebody else was faster: try again");
+        return reply_problem(rp, 409, "another user just booked these GPUs: try again");
     conflict_words(a, h, with[0], n - 1, now_ms, &words);
     buf_fini(&rp->body);
     rp->status = 409;
@@ -293,7 +293,7 @@ static void list_give(const struct listing *l, struct api *a, const struct booki
     else
         list_json(l, a, v, n, rp);
     if (rp->body.err)
-        reply_problem(rp, 413, "the answer is larger than %u MiB: ask for less at once", ROWS_BYTES >> 20);
+        reply_problem(rp, 413, "the response is larger than %u MiB: request less", ROWS_BYTES >> 20);
 }
 
 static void list_take(void *arg, const struct booking *h)
@@ -400,10 +400,10 @@ const struct route book_routes[] = {
     {GET, "/api/v1/bookings", ROLE_NONE, .summary = "Who has booked which GPUs, by start: those that are not over, or those of a time (docs/bookings.md)",
      .params = "from: time (default: now); to: time; person: name; device: UUID or NODE:N; node: id or name; all: include ended and cancelled bookings; me: name that 'mine' stands for where names are typed; format: json or csv", .handle = get_bookings},
     {METHOD_POST, "/api/v1/bookings", ROLE_NONE, .any = true, .write = true, .max_body = MAX_BOOKING_BODY, .gate = bookings_allowed,
-     .summary = "Book: {\"gpus\": \"dgx2:0,1\" or \"devices\": [UUID] or \"count\", \"model\", \"node\", \"from\", \"until\" or \"for\": \"2d 4h\", \"comment\", \"person\"}; 409 says what is in the way", .handle = post_booking},
+     .summary = "Book: {\"gpus\": \"dgx2:0,1\" or \"devices\": [UUID] or \"count\", \"model\", \"node\", \"from\", \"until\" or \"for\": \"2d 4h\", \"comment\", \"person\"}; 409 lists the conflicts", .handle = post_booking},
     {GET, "/api/v1/bookings.ics", ROLE_NONE, .summary = "The same as a calendar to subscribe to (RFC 5545)",
      .params = "person: name; device: UUID or NODE:N; node: id or name", .handle = get_bookings_ics},
-    {GET, "/api/v1/bookings/{id}", ROLE_NONE, .summary = "One booking", .params = "me: whose are 'mine' where names are typed", .handle = get_booking},
+    {GET, "/api/v1/bookings/{id}", ROLE_NONE, .summary = "One booking", .params = "me: name that 'mine' stands for where names are typed", .handle = get_booking},
     {METHOD_PATCH, "/api/v1/bookings/{id}", ROLE_NONE, .any = true, .write = true, .max_body = MAX_BOOKING_BODY, .gate = bookings_allowed,
      .summary = "Change a booking: {\"from\", \"until\" or \"for\" or \"extend\", \"comment\", \"devices\" or \"gpus\"}, each optional", .params = "person: the user's name, where names are typed", .handle = patch_booking},
     {METHOD_DELETE, "/api/v1/bookings/{id}", ROLE_NONE, .any = true, .write = true, .max_body = MAX_SMALL_BODY, .gate = bookings_allowed,
@@ -415,7 +415,7 @@ const struct route book_routes[] = {
      .summary = "Keep the place in the queue: at least every 15 s, or it is lost; returns whether the turn has come", .params = "person: the user's name, where names are typed", .handle = post_wait_beat},
     {METHOD_DELETE, "/api/v1/waits/{id}", ROLE_NONE, .any = true, .write = true, .max_body = MAX_SMALL_BODY, .gate = bookings_allowed,
      .summary = "Leave the queue, or release the GPUs it assigned", .params = "person: the user's name, where names are typed", .handle = delete_wait},
-    {GET, "/api/v1/free", ROLE_NONE, .summary = "So many GPUs that are free now, not booked, and nobody else's turn; 409 when there are too few",
+    {GET, "/api/v1/free", ROLE_NONE, .summary = "GPUs that are free now, not booked and not reserved by the queue; 409 if there are too few",
      .params = "count: number of GPUs (default: 1); mem: minimum free memory, e.g. 40G; model: pattern; node: pattern; same_host: true for all on one node; free_for: minimum time that a GPU has been free (default: 15s); need: time from now without a booking (default: 1h)", .handle = get_free},
     {0},
 };

@@ -257,7 +257,7 @@ static enum reply_how make(struct api *a, struct request *rq, struct draft *d, s
                         .where = node,
                         .comment = d->comment.p ? d->comment.p : ""};
     if (d->until_ms < 0 && d->for_ms < 0)
-        return reply_problem(rp, 400, "say until when: {\"until\": \"2026-11-20 14:00\"} or {\"for\": \"2d 4h\"}");
+        return reply_problem(rp, 400, "the end is missing: {\"until\": \"2026-11-20 14:00\"} or {\"for\": \"2d 4h\"}");
     h.until_ms = d->until_ms >= 0 ? d->until_ms : h.from_ms + d->for_ms;
     if (!span_ok(&h, rq->now_ms, rp))
         return REPLY_NOW;

@@ -255,7 +255,7 @@ int client_get(const struct client_conf *conf, int64_t limit_ms, const struct bu
     struct client_conf own = *conf;
 
     if (path->err)
-        return err_set(err, -EINVAL, "that is too much to ask for at once");
+        return err_set(err, -EINVAL, "the request is too long");
     own.limit_ms = limit_ms;
     return client_ask(&own, "GET", path->p, str_of(""), ret, err);
 }
@@ -264,7 +264,7 @@ int client_get_history(const struct client_conf *conf, const struct buf *path, s
                        struct err *err)
 {
     struct client_answer said = {0};
-    int r = path->err ? err_set(err, -EINVAL, "that is too much to ask for at once")
+    int r = path->err ? err_set(err, -EINVAL, "the request is too long")
                       : ask(conf, NULL, "GET", path->p, "", str_of(""), ret, &said, err);
 
     *ret_damaged = said.damaged;

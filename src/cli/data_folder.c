@@ -28,6 +28,6 @@ int data_folder(const char *data, char *hub, char out[DATA_FOLDER_MAX], struct e
     if (!data && !(out[0] && local_hub_runs(out)))
         client_folder(&conf, out);
     if (!out[0] || !is_a_hubs(out))
-        return err_set(err, -ENOENT, "there is no hub's data in '%s': say where with --data", out);
+        return err_set(err, -ENOENT, "no data of a hub in '%s': name the folder with --data", out);
     return 0;
 }

@@ -78,7 +78,7 @@ int listing_ask(const struct hub_listing *l, const struct client_conf *conf, enu
     AUTO_BUF raw = {0}, out = BUF_INIT(64u << 20);
 
     if (!l->path)
-        return err_set(err, -EINVAL, "that is too much to ask for at once");
+        return err_set(err, -EINVAL, "the request is too long");
     int r = client_ask(conf, "GET", l->path, str_of(""), &raw, err);
     if (r < 0)
         return r;

@@ -284,7 +284,7 @@ static int ask_some(struct click *c, struct click_link *l, const struct archive_
                                     .timeout_ms = ASK_TIMEOUT_MS,
                                     .stop = either_stops,
                                     .arg = &e};
-            r = sql.err ? err_set(err, -E2BIG, "the question is too long") : click_ask(l, &q, &answer, err);
+            r = sql.err ? err_set(err, -E2BIG, "the query is too long") : click_ask(l, &q, &answer, err);
             if (r == 0 && click_answer(buf_str(&answer), shape, v, n, out) < 0)
                 r = err_set(err, -EIO, "ClickHouse returned an invalid response");
         }

@@ -139,7 +139,7 @@ static int tell_failure(struct click_link *l, CURLcode code, size_t before, stru
         return 0;
     click_failure(str_drop(buf_str(l->answer), before), &said);
     buf_cut(l->answer, before);
-    return err_set(err, -EIO, "ClickHouse at %s refuses: %s", host, said.len ? said.p : "it does not say why");
+    return err_set(err, -EIO, "ClickHouse at %s refused the query: %s", host, said.len ? said.p : "no reason given");
 }
 
 static int ask_host(struct click_link *l, const struct click_query *q, struct buf *ret, struct err *err)

@@ -271,7 +271,7 @@ static void say_changes(void *self, UNUSED int64_t now_ms)
     if (st.leads != c->led)
         log_info("cluster", st.leads ? "this hub leads from now on" : "this hub does not lead any more");
     if (away != c->away)
-        log_warn("cluster", "%s", away ? st.why : "the PostgreSQL server answers again");
+        log_warn("cluster", "%s", away ? st.why : "the PostgreSQL server is reachable again");
     if (!away && st.n != c->n)
         log_info("cluster", "%zu hub%s there", st.n, st.n == 1 ? " is" : "s are");
     c->led = st.leads;
@@ -334,7 +334,8 @@ static void notice_of(const struct hub_cluster *c, const struct member_stat *st,
             own = &st->hubs[i];
     if (st->away_ms > AWAY_SAID_MS)
         snprintf(out, NOTICE_MAX,
-                 "PostgreSQL is unreachable since %s: nothing can be stored or booked, agents keep their samples: %.120s",
+                 "PostgreSQL is unreachable since %s: nothing can be stored or booked, agents keep their samples: "
+                 "%.100s",
                  time_of(st->away_wall_ms, at), reason_of(st->why));
     else if (st->full)
         snprintf(out, NOTICE_MAX,

@@ -94,7 +94,7 @@ static void on_reload(UNUSED evutil_socket_t sig, UNUSED short what, void *arg)
     if (got == 0)
         got = take_settings(r, &conf, &err);
     if (got < 0)
-        log_error("relay", "settings not taken, the old ones stay: %s", err.msg);
+        log_error("relay", "cannot apply the settings, the old ones stay: %s", err.msg);
     else
         log_info("relay", "settings read again");
     opt_fini(relay_cmd_opts, &conf);

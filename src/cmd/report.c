@@ -229,7 +229,7 @@ static int read_folder(const struct report_conf *conf, struct buf *path, struct 
 
     int r = read_settings(conf, &hub, err);
     if (r == 0 && !conf->data && cluster_store(&hub, &password))
-        r = err_set(err, -EINVAL, "this hub has its records on a PostgreSQL server: ask a hub with --hub URL");
+        r = err_set(err, -EINVAL, "this hub has its records on a PostgreSQL server: query a hub with --hub URL");
     r = r ?: folder_open(conf->data ? conf->data : hub.data, &f, err);
     r = r ?: answer(&hub, &f, path, ret, err);
     folder_close(&f);

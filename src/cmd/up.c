@@ -277,7 +277,8 @@ static int check_hub(const struct child_process *hub, bool demo, char **ret, str
                     "a demo's nodes do not belong into a store that others share: without a GPU here give --no-agent, "
                     "or leave --store out");
     if (r == 0 && demo && (conf.tls || conf.tls_cert))
-        r = err_set(err, -EINVAL, "the demo speaks no TLS: leave TLS off, or start the hub alone with --no-agent");
+        r = err_set(err, -EINVAL,
+                    "the demo does not support TLS: remove --tls, or start the hub alone with --no-agent");
     if (r == 0)
         r = check_ports(&conf, err);
     opt_fini(hub_opts, &conf);

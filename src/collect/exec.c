@@ -61,7 +61,7 @@ static int entry_init(struct entry *e, const char *text, struct err *err)
     *e = (struct entry){.p = PIPED_NONE, .period_ms = EXEC_PERIOD_MS};
     if (str_skip(&rest, "@") && (!str_word(&rest, &period) || !str_duration_ms(period, &e->period_ms) ||
                                  e->period_ms < EXEC_PERIOD_MIN || e->period_ms > EXEC_PERIOD_MAX))
-        return err_set(err, -EINVAL, "exec '%s': '@' wants a period between 100ms and 1d behind it", text);
+        return err_set(err, -EINVAL, "exec '%s': '@' needs a period from 100ms to 1d after it", text);
     rest = str_trim(rest);
     e->file = str_skip(&rest, "file:");
     if (rest.len == 0)

@@ -99,7 +99,7 @@ static int script_start(const struct vesta_history_conf *conf, char *file, pid_t
     close(pipes[1]);
     if (r != 0) {
         close(pipes[0]);
-        return err_set(err, -r, "cannot start '%s': %s; --python says where Python is", conf->python, strerror(r));
+        return err_set(err, -r, "cannot start '%s': %s; name the interpreter with --python", conf->python, strerror(r));
     }
     *ret_out = pipes[0];
     return 0;
@@ -163,7 +163,7 @@ int cmd_vesta_history(struct cmd_call *c)
     if (c->argc != 1)
         return err_set(&c->err, -EINVAL, "expected one FILE: vesta's gpu_states.db");
     if (!conf->data && !conf->dry_run && !conf->jsonl)
-        return err_set(&c->err, -EINVAL, "say where to: --data DIR, or --dry-run");
+        return err_set(&c->err, -EINVAL, "no destination: use --data DIR, or --dry-run");
     if (access(c->argv[0], R_OK) < 0)
         return err_set(&c->err, -errno, "cannot open '%s': %s", c->argv[0], strerror(errno));
     int r = take(conf, c->argv[0], &c->err);

@@ -34,7 +34,7 @@ static int prepare_token(void *self, const struct hub_conf *conf, void **next, s
     const struct compat_settings *c = feature_settings(conf, &compat_feature);
     AUTO_BUF b = {0};
     if (c->vesta_token && c->vesta_token_file)
-        return err_set(err, -EINVAL, "vesta_token and vesta_token_file say the same thing twice: leave one out");
+        return err_set(err, -EINVAL, "vesta_token and vesta_token_file are both set: remove one");
     int r = self && c->vesta_token_file ? file_read_secret(c->vesta_token_file, &b, err) : 0;
     if (r < 0)
         return r;

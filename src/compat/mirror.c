@@ -268,7 +268,7 @@ static void dropped(struct mirror *m, const struct cell *c, const struct remark 
     char a[200], b[200];
     words(theirs, m->h, a);
     words(ours, m->h, b);
-    log_warn("book", "%s says that %s:%d is %s, here it is %s: %s; the file is put right", m->path, c->host,
+    log_warn("book", "%s contains %s:%d as %s, but it is %s: %s; correcting the file", m->path, c->host,
              (int)c->d->fact.index, a, b, why);
 }
 

@@ -192,7 +192,7 @@ static void take_file(struct well *w, struct file *f, const struct http_result *
     w->heard = true;
     l = filehosts_get(w->pull->all, host, w);
     if (!l) {
-        log_debug("relay", "%s: %s is somebody else's already", w->name, f->name);
+        log_debug("relay", "%s: %s belongs to another source already", w->name, f->name);
         return;
     }
     filehost_labels(l, w->labels);

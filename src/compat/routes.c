@@ -70,7 +70,7 @@ const struct route compat_routes[] = {
     {METHOD_POST, "/update/host/{id}", ROLE_NONE, .open = true, .write = true, .no_audit = true, .max_body = 512u << 10,
      .summary = "vesta: a sender's sample", .params = "token: the vesta token", .gate = vesta_allowed, .handle = post_update},
     {METHOD_POST, "/notification/send_notification/slack/", ROLE_NONE, .open = true, .write = true, .max_body = 32u << 10,
-     .summary = "vesta: the Slack bot says something to somebody: {\"text\", \"to\"}", .params = "token: the vesta token", .gate = vesta_allowed, .handle = post_notification},
+     .summary = "vesta: send a Slack message to a user: {\"text\", \"to\"}", .params = "token: the vesta token", .gate = vesta_allowed, .handle = post_notification},
     {0},
 };
 /* clang-format on */

@@ -96,7 +96,8 @@ static int meet(void *arg, const struct stream_hub *who, struct err *err)
     if (strcmp(who->id, f->id) == 0)
         return err_set(err, -ELOOP, "that is this hub itself, or one that has a copy of its data folder");
     if (stream_hub_has(who, f->id))
-        return err_set(err, -ELOOP, "it follows this hub: in a circle nobody is followed; one of them leaves it");
+        return err_set(err, -ELOOP,
+                       "that hub follows this one: hubs cannot follow each other in a circle; remove one entry");
     return 0;
 }
 

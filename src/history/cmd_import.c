@@ -585,7 +585,7 @@ int cmd_import(struct cmd_call *c)
     if (!c->argc)
         return err_set(&c->err, -EINVAL, "expected FILE, made by `muster export`; - is standard input");
     if (!conf->dry_run && !hub && !conf->data)
-        return err_set(&c->err, -EINVAL, "say where to: --data DIR, or --hub URL with --token-file FILE");
+        return err_set(&c->err, -EINVAL, "no destination: use --data DIR, or --hub URL with --token-file FILE");
     int r = import_run(&ask, c->argv, (size_t)c->argc, NULL, &done, &c->err);
     if (r >= 0 && !conf->quiet) {
         fprintf(stderr, "%s: ", import_help.name);

@@ -378,7 +378,7 @@ static int resolve_devices(const struct history_words *words, const struct view 
         if (self)
             take_node(q, n, whole ? roster_card(words->roster, i, n) : card_new(n, picked), self);
         if (q->n_series > HISTORY_SERIES_MAX || q->n_read > HISTORY_READ_MAX)
-            return err_set(err, -E2BIG, "more than %d series: ask for fewer devices or metrics", HISTORY_SERIES_MAX);
+            return err_set(err, -E2BIG, "more than %d series: request fewer devices or metrics", HISTORY_SERIES_MAX);
     }
     for (size_t i = 0; i < w->n; i++)
         if (!w->v[i].hit)

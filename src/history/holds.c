@@ -126,6 +126,6 @@ int holds_read(struct holds *h, const struct past_source *past, const struct his
     int r =
         past_each(past, EACH_PROC(take_record, &k, .node = p->card->key, .from_ms = f->from_ms - SEEN_LATELY_MS), err);
     if (r >= 0 && k.code < 0)
-        r = err_set(err, k.code, "too many users at once: ask for fewer devices, or a shorter time");
+        r = err_set(err, k.code, "too many users: request fewer devices or a shorter period");
     return MIN(r, 0);
 }

@@ -76,7 +76,7 @@ void reply_if_wrong(struct reply *rp, int r, size_t most, const struct err *err)
     if (r < 0)
         reply_failed(rp, r, err);
     else if (rp->body.err)
-        reply_problem(rp, 413, "the answer is larger than %zu MiB: ask for less at once", most >> 20);
+        reply_problem(rp, 413, "the response is larger than %zu MiB: request less", most >> 20);
 }
 
 static const char *type_of(enum format f)
@@ -242,7 +242,7 @@ static enum reply_how get_history(struct api *a, struct request *rq, struct repl
 const struct route history_routes[] = {
     {GET, "/api/v1/history", ROLE_NONE, .summary = "What was: columns of numbers, null where there is nothing (docs/history.md)",
      .params = "device: UUID, node:index, node, patterns, several; metric: names or patterns, several; from: start time (default: an hour before to); to: end time (default: now); step: length of a bin, or auto; points: maximum number per series when step is auto (default: 500); agg: avg, min, max, sum, last, count, rate, or several; group: node, model, user, person, team or all; fold: mean, sum, min or max of a group's devices; tier: raw, minute or hour instead of what the step would choose; filter: only devices that match now (docs/filter.md); format: json or csv, or a chart as png, svg, pdf or jpg", .handle = get_history},
-    {GET, "/api/v1/strip", ROLE_NONE, .summary = "The night strip: what each GPU did and whose it was, or a picture of it (docs/history.md)",
+    {GET, "/api/v1/strip", ROLE_NONE, .summary = "The night strip: states and users of each GPU, or a picture of them (docs/history.md)",
      .params = "device: UUID, node:index, node, patterns, several; from: start time (default: a day before to); to: end time (default: now); points: maximum number of columns (default: 340); filter: only devices that match now (docs/filter.md); sort: node, work or idle; format: json, or a picture as png, svg, pdf or jpg; theme: light, or dark, of a picture", .handle = get_strip},
     {0},
 };

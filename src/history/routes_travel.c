@@ -77,7 +77,7 @@ static void travel_run(struct past_ask *k, const struct past_source *past, struc
         filter_say(job->filter, &kinds, words);
     render_state_end(out, words);
     if (out->err)
-        reply_problem(rp, 413, "the answer is larger than %u MiB; ask for one node", TRAVEL_MAX >> 20);
+        reply_problem(rp, 413, "the response is larger than %u MiB; request one node", TRAVEL_MAX >> 20);
 }
 
 static void travel_end(struct past_ask *k)
@@ -185,7 +185,7 @@ static void states_run(struct past_ask *k, const struct past_source *past, struc
     }
     buf_adds(&rp->body, "}\n");
     if (rp->body.err)
-        reply_problem(rp, 413, "the answer is larger than %u MiB; ask for fewer", TRAVEL_MAX >> 20);
+        reply_problem(rp, 413, "the response is larger than %u MiB; request fewer", TRAVEL_MAX >> 20);
 }
 
 static void states_end(struct past_ask *k)

@@ -116,8 +116,8 @@ static int listen_on(const char *address, struct sockaddr_storage *sa, socklen_t
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* accepted sockets have it too */
     if (bind(fd, (struct sockaddr *)sa, *len) < 0 || listen(fd, 1024) < 0) {
         r = errno == EADDRINUSE
-                ? err_set(err, -EADDRINUSE, "cannot listen on '%s': another program does; --listen takes another port",
-                          address)
+                ? err_set(err, -EADDRINUSE,
+                          "cannot listen on '%s': another program uses the port; --listen selects another one", address)
                 : err_set(err, -errno, "cannot listen on '%s': %s", address, strerror(errno));
         close(fd);
         return r;

@@ -61,7 +61,7 @@ int request_target(struct request *rq, struct str target, char *scratch, struct 
 {
     struct str path;
     if (target.len == 0 || target.p[0] != '/')
-        return err_set(err, -EINVAL, "the request's target must begin with '/'");
+        return err_set(err, -EINVAL, "the request's target must start with '/'");
     const char *hash = memchr(target.p, '#', target.len);
     if (hash)
         return err_set(err, -EINVAL, "the request's target has a '#'; write it as %%23");

@@ -20,7 +20,7 @@ void reply_failed(struct reply *rp, int code, const struct err *err)
         reply_problem(rp, 413, "%s", err->msg);
         break;
     case -ECANCELED:
-        reply_problem(rp, 503, "this took too long and was given up: ask for less at once");
+        reply_problem(rp, 503, "the query exceeded its time limit: request less");
         break;
     default:
         reply_problem(rp, 503, "history cannot be read: %s", err->msg[0] ? err->msg : strerror(-code));

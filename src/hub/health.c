@@ -52,7 +52,7 @@ static enum reply_how get_favicon(UNUSED struct api *a, UNUSED struct request *r
 /* clang-format off */
 const struct route hub_routes[] = {
     {GET, "/node/{node*}", ROLE_NONE, .open = true, .sites = true, .summary = "The page: one node, by name or id", .handle = get_page},
-    {GET, "/history", ROLE_NONE, .open = true, .summary = "The page: the night strip, what every GPU did and whose it was", .handle = get_page},
+    {GET, "/history", ROLE_NONE, .open = true, .summary = "The page: the night strip, states and users of every GPU", .handle = get_page},
     {GET, "/usage", ROLE_NONE, .open = true, .summary = "The page: who used how much", .handle = get_page},
     {GET, "/trends", ROLE_NONE, .open = true, .summary = "The page: use, power and what was free over weeks and months", .handle = get_page},
     {GET, "/reports", ROLE_NONE, .open = true, .summary = "The page: reports, to look at and to download", .handle = get_page},
@@ -70,7 +70,7 @@ const struct route hub_routes[] = {
     {GET, "/api/v1/openapi.json", ROLE_NONE, .open = true, .summary = "This table", .handle = get_openapi},
     {GET, "/healthz", ROLE_NONE, .open = true, .summary = "200 while the hub's loop turns", .handle = get_healthz},
     {GET, "/readyz", ROLE_NONE, .open = true, .summary = "200 while batches can be stored, else 503 and why", .handle = get_readyz},
-    {GET, "/api/v1/folder", ROLE_NONE, .open = true, .gate = is_here, .summary = "Where its data is, for commands that work on it; told on its own machine alone", .handle = get_folder},
+    {GET, "/api/v1/folder", ROLE_NONE, .open = true, .gate = is_here, .summary = "Path of the data folder, for commands that use it; only on the hub's machine", .handle = get_folder},
     {GET, "/favicon.ico", ROLE_NONE, .open = true, .summary = "Nothing: the page names its own", .handle = get_favicon},
     {0},
 };

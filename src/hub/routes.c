@@ -139,7 +139,7 @@ static bool refuse(const struct api *a, const struct request *rq, struct reply *
                                                       "hub"};
     const char *need = made_with[rq->route->need];
     if ((rq->route->need == ROLE_NONE || is_private_reading(rq)) && !comes_from(a, rq))
-        return reply_refuse(rp, 403, "reading is for the addresses of read_from, and %s is none of them", rq->peer);
+        return reply_refuse(rp, 403, "only addresses of read_from can read, and %s is not one of them", rq->peer);
     if (rq->who->role == ROLE_NONE)
         snprintf(rp->extra, sizeof(rp->extra), "WWW-Authenticate: Bearer realm=\"muster\"");
     if (rq->who->role == ROLE_NONE && rq->route->need == ROLE_NONE && rq->loopback) {
@@ -198,7 +198,7 @@ static bool find_route(struct api *a, struct request *rq, struct reply *rp)
                       (int)MIN(rq->path.len, 200u), rq->path.p);
     } else {
         allow_header(allowed, rp->extra, sizeof(rp->extra));
-        reply_problem(rp, 405, "this path takes %s", rp->extra + strlen("Allow: "));
+        reply_problem(rp, 405, "this path allows %s", rp->extra + strlen("Allow: "));
     }
     return false;
 }
@@ -292,7 +292,7 @@ bool api_admit(struct api *a, struct request *rq, struct reply *rp)
 static enum reply_how handle_admitted(struct api *a, struct request *rq, struct reply *rp)
 {
     if (rq->body.len > rq->route->max_body)
-        return reply_problem(rp, 413, "the body is %zu bytes; this path takes at most %zu", rq->body.len,
+        return reply_problem(rp, 413, "the body has %zu bytes; this path accepts at most %zu", rq->body.len,
                              rq->route->max_body);
     if (!rq->route->sites &&
         (!words_are_ours(a, request_query(rq, "node"), rp) || !words_are_ours(a, request_query(rq, "device"), rp) ||

@@ -192,7 +192,7 @@ int cmd_advise(struct cmd_call *c)
     struct client_conf client = conf->client;
     char last[32];
     if (conf->run && (conf->person || conf->team))
-        return err_set(&c->err, -EINVAL, "--run stands alone: a run has its person");
+        return err_set(&c->err, -EINVAL, "--run cannot be combined with --person: a run has its user");
     if (conf->run && strspn(conf->run, "0123456789abcdefABCDEF") != strlen(conf->run))
         return err_set(&c->err, -EINVAL, "'%.64s' is no run's ID: that has 16 hex digits, as `muster runs` lists them",
                        conf->run);

@@ -271,7 +271,7 @@ static void list_settle(struct past_ask *k, struct api *a, struct reply *rp)
     json_bool(&j, "more", more);
     reply_object_end(rp, &j);
     if (rp->body.err)
-        reply_problem(rp, 413, "the answer is larger than %u MiB: ask for less at once", JOBS_BYTES >> 20);
+        reply_problem(rp, 413, "the response is larger than %u MiB: request less", JOBS_BYTES >> 20);
 }
 
 static void list_end(struct past_ask *k)
@@ -340,15 +340,15 @@ static enum reply_how get_jobs(struct api *a, struct request *rq, struct reply *
 
 /* clang-format off */
 const struct route jobs_routes[] = {
-    {GET, "/api/v1/jobs", ROLE_NONE, .summary = "Runs: commands of `muster record`, Dask and Slurm jobs, W&B runs, and processes that nobody labelled; newest start first (docs/jobs.md)",
+    {GET, "/api/v1/jobs", ROLE_NONE, .summary = "Runs: commands of `muster record`, Dask and Slurm jobs, W&B runs, and processes without a label; newest start first (docs/jobs.md)",
      .params = "from: time; to: time, runs that overlap the period; node: id or name; device: UUID or NODE:N; person: login; kind: record, dask, wandb, slurm, auto (without a label) or another; parent: id of a job; limit: maximum number (default: 100, at most 1000); filter: which runs, a run being a process of its person on its GPUs (docs/filter.md); me: name that 'mine' stands for without a token; format: json or csv", .handle = get_jobs},
     {METHOD_POST, "/api/v1/jobs", ROLE_MEMBER, .agents = true, .write = true, .max_body = MAX_JOB_BODY,
      .summary = "Begin a job: {\"name\", \"kind\", \"person\", \"node\", \"devices\", \"pids\", \"parent\", \"start\", \"end\", \"attributes\", \"key\"}; sent again with the same key it is the same job", .handle = post_job},
     {GET, "/api/v1/jobs/{id}", ROLE_NONE, .summary = "One job", .handle = get_job},
-    {GET, "/api/v1/jobs/{id}/verdict", ROLE_NONE, .summary = "What a run did: how active its GPUs were, what it needed, energy, cost, what the rules say of it (docs/jobs.md)",
+    {GET, "/api/v1/jobs/{id}/verdict", ROLE_NONE, .summary = "What a run did: how active its GPUs were, what it needed, energy, cost, findings of the rules (docs/jobs.md)",
      .params = "format: json, or its page as a picture: png, svg, pdf or jpg", .handle = get_verdict},
     {METHOD_PATCH, "/api/v1/jobs/{id}", ROLE_MEMBER, .agents = true, .write = true, .max_body = MAX_JOB_BODY,
-     .summary = "End a job, rename it, say more of it: {\"end\", \"name\", \"devices\", \"pids\", \"attributes\"}, each optional", .handle = patch_job},
+     .summary = "End a job, rename it, add attributes: {\"end\", \"name\", \"devices\", \"pids\", \"attributes\"}, each optional", .handle = patch_job},
     {0},
 };
 /* clang-format on */

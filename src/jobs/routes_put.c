@@ -54,7 +54,7 @@ static void answer_label(void *arg, struct looked *found)
     else if (found->r < 0)
         reply_problem(&rp, 503, "the hub cannot store: %s", found->err.msg[0] ? found->err.msg : store_why(found->r));
     else if (found->r == 0)
-        reply_problem(&rp, 404, "the job went while it was changed: it was too old to be kept");
+        reply_problem(&rp, 404, "the job was deleted while it was changed: it was older than the retention");
     else
         reply_job(&rp, &l->h->api, found->job, true);
     if (found->r == 1)
@@ -286,7 +286,7 @@ static bool may_label(const struct request *rq, const struct draft *d, struct re
     else if (rq->who->role == ROLE_AGENT && d->node && strcmp(d->node, rq->who->token.node) != 0)
         reply_problem(rp, 403, "an agent labels jobs of its own node only");
     else if (rq->who->role == ROLE_MEMBER && d->person && strcmp(d->person, rq->who->token.person) != 0)
-        reply_problem(rp, 403, "this token is %s's: only an admin labels jobs for somebody else",
+        reply_problem(rp, 403, "this token is %s's: only an admin labels jobs of another user",
                       rq->who->token.person[0] ? rq->who->token.person : "nobody");
     else
         return true;

@@ -453,7 +453,7 @@ int muster_start(muster_sampler *s, char *err, size_t err_size)
     }
     LOCKED(&s->life);
     if (s->given_up)
-        r = err_set(&e, -ETIMEDOUT, "a call to the GPU's driver has not returned: this sampler takes no more samples");
+        r = err_set(&e, -ETIMEDOUT, "a call to the GPU's driver has not returned: this sampler has stopped");
     else if (!s->running) {
         pthread_mutex_lock(&s->keep.lock);
         s->stop = s->ended = false;

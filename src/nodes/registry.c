@@ -260,7 +260,7 @@ void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int6
     struct peer *peer = peers_find(h->peers, n->key), *was = peers_find(h->peers, old->key);
     char key[NODE_KEY_MAX];
     mem_copy_str(key, sizeof(key), old->key);
-    log_info("hub", "node %s (%s) takes the place of %s (%s): history, usage and bookings are its now", n->name, n->key,
+    log_info("hub", "node %s (%s) replaces %s (%s) and takes over its history, usage and bookings", n->name, n->key,
              old->name, key);
     hub_news(h, &(struct news){.kind = NEWS_RENAMED, .now_ms = now_ms, .node = n->key, .was = key});
     store_take_over(h->store, key, n->key);

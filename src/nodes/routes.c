@@ -144,7 +144,7 @@ static enum reply_how post_node_join(struct api *a, struct request *rq, struct r
     const char *old = json_string_value(json_object_get(o, "old"));
     if (!o)
         return REPLY_NOW;
-    int r = !old || json_object_size(o) != 1 ? err_set(&err, -EINVAL, "say whose place it takes: {\"old\": NODE}")
+    int r = !old || json_object_size(o) != 1 ? err_set(&err, -EINVAL, "the node to replace is missing: {\"old\": NODE}")
             : take_name(rq->tail, node)      ? registry_join(a->hub, node, old, &err)
                                              : -ENOENT;
     return r == -ENOENT && err.msg[0] ? reply_problem(rp, 404, "%s", err.msg) : node_done(rq, rp, r, &err);
@@ -323,7 +323,7 @@ const struct route nodes_routes[] = {
     {METHOD_DELETE, "/api/v1/nodes/{node*}", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "Delete a node that never sent a sample, and its token; 409: it has", .handle = delete_node},
     {METHOD_POST, "/api/v1/nodes/{node*}/join", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
-     .summary = "It takes the place of a silent node, history, usage and bookings included: {\"old\": NODE}; 409: that one is alive, or their samples overlap", .handle = post_node_join},
+     .summary = "Replace a node that no longer reports, including history, usage and bookings: {\"old\": NODE}; 409: that node reports, or their samples overlap", .handle = post_node_join},
     {GET, "/api/v1/events", ROLE_NONE, .summary = "What happened, newest first",
      .params = "node: id or name of one node; from, to: times, also as -30d; kind: only these, e.g. down,hung,xid; find: only events whose line contains this; limit: maximum number (default: 100, at most 1000); filter: events of GPUs that match now, or of nodes that have such a GPU (docs/filter.md); me: name that 'mine' stands for without a token", .handle = get_events},
     {METHOD_POST, "/api/v1/batches", ROLE_AGENT, .write = true, .no_audit = true, .max_body = 16u << 20,
@@ -334,7 +334,7 @@ const struct route nodes_routes[] = {
     {GET, "/api/v1/sources", ROLE_NONE, .summary = "Where relays have names of nodes from, how many, and which sources fail and why (docs/discovery.md)", .handle = get_sources},
     {METHOD_POST, "/api/v1/sources", ROLE_RELAY, .write = true, .no_audit = true, .max_body = 256u << 10,
      .summary = "A relay's sources: [{\"source\", \"way\", \"nodes\", \"error\", \"since\"}], kept for two minutes; or labels of its nodes: {\"labels\": {NODE: {NAME: VALUE}}}", .handle = post_sources},
-    {GET, "/install", ROLE_NONE, .open = true, .summary = "A shell script that adds a node: curl -fsS URL/install | sh (it asks for a token), or | sh -s -- --token-file FILE", .handle = get_install},
+    {GET, "/install", ROLE_NONE, .open = true, .summary = "A shell script that adds a node: curl -fsS URL/install | sh (prompts for a token), or | sh -s -- --token-file FILE", .handle = get_install},
     {GET, "/api/v1/install", ROLE_NONE, .summary = "The command that adds a node, with TOKEN in place of a token, and the URL in it; `why` (loopback, container) and `detail` if other machines cannot reach the hub", .handle = get_install_command},
     {GET, "/install/{file}", ROLE_NONE, .open = true, .summary = "The agent binary, muster-agent-<arch>, and its unit, muster-agent.service", .handle = get_install_file},
     {GET, "/sd/prometheus", ROLE_NONE, .summary = "Our nodes for a Prometheus (http_sd)",

@@ -84,7 +84,7 @@ static int receivers(struct load *l, const struct channel *c, const struct messa
     for (; !m->to[0] && c->to[n] && n < SMTP_TO_MAX; n++)
         l->to[n] = c->to[n];
     l->n_to = n;
-    return n ? 0 : err_set(err, -EBADMSG, "nobody is named whom it should go to");
+    return n ? 0 : err_set(err, -EBADMSG, "the mail has no recipient");
 }
 
 /* As it is called, or its machine is: unless told all are called muster. */

@@ -36,7 +36,7 @@ static enum reply_how test_channel(struct hub *h, struct request *rq, struct rep
     if (!c)
         return reply_problem(rp, 404, "there is no channel '%.60s' under channels", name);
     if (c->to_person && !to[0])
-        return reply_problem(rp, 400, "channel '%s' leads to persons: say to which address (`to`)", c->name);
+        return reply_problem(rp, 400, "channel '%s' sends to single users: name the address (`to`)", c->name);
     snprintf(title, sizeof(title), "A test of the channel %s", c->name);
     struct message m = {.created_ms = clock_wall_ms(),
                         .kind = MESSAGE_NOTICE,
@@ -64,7 +64,7 @@ static enum reply_how post_channel_test(struct api *a, struct request *rq, struc
 /* clang-format off */
 const struct route notify_routes[] = {
     {METHOD_POST, "/api/v1/channels/{name}/test", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
-     .summary = "Send a test message through a channel, {\"to\"} where it leads to persons; answers when that went well, or with why not", .handle = post_channel_test},
+     .summary = "Send a test message through a channel, with {\"to\"} if it sends to single users; responds when it is delivered, or with the error", .handle = post_channel_test},
     {0},
 };
 /* clang-format on */

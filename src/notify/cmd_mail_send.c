@@ -32,7 +32,7 @@ int cmd_mail_send(int argc, char **argv)
         return r;
     r = buf_read_fd(&in, STDIN_FILENO);
     if (r < 0 || !in.len || smtp_ask_read(in.p, in.len, &ask) < 0)
-        return cli_fail(&mail_send_help, EXIT_USAGE, "the question is not one");
+        return cli_fail(&mail_send_help, EXIT_USAGE, "the input is not a mail request");
     if (smtp_send(&ask.k, &result, &err) < 0)
         return cli_fail(&mail_send_help, EXIT_REACH, "%s", err.msg);
     while (ask.to[n_to])

@@ -78,7 +78,7 @@ static enum reply_how reply_view(struct api *a, const struct request *rq, struct
         view_filter(&s->view, s->filter, &s->arena);
     render(&out, &s->view, arg);
     if (out.err)
-        return reply_problem(rp, 500, "the answer is larger than %u MiB; ask for one node", RENDER_MAX >> 20);
+        return reply_problem(rp, 500, "the response is larger than %u MiB; request one node", RENDER_MAX >> 20);
     rp->blob = blob_new(&out);
     cache_put(a->cache, buf_str(&key), version, rq->now_ms, clock_thread_us() - begin_us, rp->blob);
     return REPLY_NOW;
@@ -194,7 +194,7 @@ static enum reply_how get_pace(struct api *a, struct request *rq, struct reply *
 {
     bool seldom = request_flag(rq, "seldom");
     if (!streams_pace(a->hub->streams, request_query(rq, "key"), seldom))
-        return reply_problem(rp, 404, "nobody follows this hub under that key");
+        return reply_problem(rp, 404, "no hub follows this one with that key");
     struct json j = reply_object(rp, 1024);
     json_bool(&j, "seldom", seldom);
     return reply_object_end(rp, &j);
@@ -557,12 +557,12 @@ const struct route now_routes[] = {
     {GET, "/", ROLE_NONE, .any = true, .sites = true, .gate = root_allowed, .summary = "The page; plain text for curl and wget, or with term",
      .params = "term: plain text; detail: boxes instead of a table; list: names (of nodes) or processes (on them) instead, as the Slack bot lists them; node: one of them; page: number of the page, from 1 on (vesta_page_hosts), 0 for all; width: columns (default: 80); colour: with colours; ascii: without UTF-8 marks; filter: which GPUs (docs/filter.md)", .handle = get_root},
     {GET, "/index.php", ROLE_NONE, .any = true, .sites = true, .gate = root_allowed, .summary = "The same, under the name that GPU Monitor's page had",
-     .params = "content: nothing of its own, the old page asked so for its newest part", .handle = get_root},
+     .params = "content: ignored; the old page sent it", .handle = get_root},
     {GET, "/gpu_table", ROLE_NONE, .any = true, .sites = true, .gate = root_allowed, .summary = "Which GPUs there are, as a table: a page for browsers, else text",
      .params = "term: plain text; width: columns; colour: with colours; filter: which GPUs", .handle = get_gpu_table},
     {GET, "/gpu/{device*}", ROLE_NONE, .any = true, .sites = true, .summary = "The page: one GPU, by UUID; NODE:N leads there", .handle = get_gpu_page},
     {GET, "/api/v1/state", ROLE_NONE, .sites = true, .summary = "Everything now, as JSON, or as it was",
-     .params = "at: a time gone by (docs/history.md); node: id or name of one node; all: retired nodes too; filter: which GPUs (docs/filter.md); me: name that 'mine' stands for without a token", .handle = get_state},
+     .params = "at: an earlier time (docs/history.md); node: id or name of one node; all: retired nodes too; filter: which GPUs (docs/filter.md); me: name that 'mine' stands for without a token", .handle = get_state},
     {GET, "/api/v1/summary", ROLE_NONE, .sites = true, .summary = "Number of GPUs in each state now, also as one line of text",
      .params = "node: id or name of one node; filter: which GPUs (docs/filter.md); me: name that 'mine' stands for without a token", .handle = get_summary},
     {GET, "/api/v1/filter", ROLE_NONE, .open = true, .summary = "The names a filter knows besides metrics: those compared with a text, with a number, and words (docs/filter.md)", .handle = get_filter},
@@ -572,7 +572,7 @@ const struct route now_routes[] = {
      .params = "key: the key its stream was opened with; seldom: no client is connected: values every 15 s, other changes within a second", .handle = get_pace}, /* words: ok */
     {GET, "/api/v1/processes", ROLE_NONE, .sites = true, .summary = "Processes on the devices now; with from, those that were there since",
      .params = "from: time, for ended processes; to: time (default: now); device: UUID or NODE:N of one GPU; user: login, with from; person: all logins of a person (docs/people.md), with from; by: process, or user to join the processes of a person; gap: maximum seconds between two joined stretches of a person (default: 60); limit: maximum number (default: 2000, at most 20000); node: id or name of one node; format: csv or json; filter: which, also by user, program, slurm of each process (docs/filter.md); me: name that 'mine' stands for without a token", .handle = get_processes},
-    {GET, "/metrics", ROLE_NONE, .summary = "Prometheus text, or OpenMetrics when Accept asks for it",
+    {GET, "/metrics", ROLE_NONE, .summary = "Prometheus text, or OpenMetrics if Accept requests it",
      .params = "filter: which GPUs (docs/filter.md); node: key or name of one; shard: K/N, one of N parts of the nodes (docs/prometheus.md)", .handle = get_metrics},
     {GET, "/states/", ROLE_NONE, .summary = "vesta: every host", .params = "fetch_num: number of newest samples, oldest first, at most 500; filter: which GPUs (docs/filter.md)", .handle = get_states},
     {GET, "/states/{host}/", ROLE_NONE, .summary = "vesta: one host",

@@ -150,7 +150,7 @@ int finder_check(const struct relay_settings *s, struct err *err)
             AUTO_BUF kinds = BUF_INIT(256);
             for (size_t k = 0; sources[k]; k++)
                 buf_addf(&kinds, "%s%s:", k ? ", " : "", sources[k]->name);
-            return err_set(err, -EINVAL, "sources: '%.120s' does not begin with a kind (%s)", s->sources.v[i], kinds.p);
+            return err_set(err, -EINVAL, "sources: '%.120s' does not start with a kind (%s)", s->sources.v[i], kinds.p);
         }
         struct spec words;
         int r = spec_parse(s->sources.v[i], &words, err);

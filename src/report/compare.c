@@ -346,7 +346,7 @@ static int share_add(struct making *k, size_t item, uint32_t host, int64_t from_
     if (!k->ask->util || (it->share && share_grow(&k->shares[it->share - 1], host, s.mask, from_ms, end_ms, gpu_ms)))
         return 0;
     if (k->n_shares == COMPARE_SHARES_MAX)
-        return err_set(err, -E2BIG, "there is too much to compare in that time: ask for a shorter one");
+        return err_set(err, -E2BIG, "too much to compare in that period: request a shorter one");
     VEC_ADD(k->shares, k->n_shares, k->cap_shares, s);
     if (host == it->host)
         it->share = k->n_shares;

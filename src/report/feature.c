@@ -150,7 +150,7 @@ static void hear_news(void *self, const struct news *w)
 static void kept(UNUSED void *arg, int result)
 {
     if (result < 0)
-        log_warn("report", "which report went out could not be stored: %s", store_why(result));
+        log_warn("report", "cannot store which report was sent: %s", store_why(result));
 }
 
 /* Nothing is sent: the period is seen to. */
@@ -364,12 +364,13 @@ static void look(struct hub_schedules *d, const struct scheduled *b, int64_t now
         if ((now_ms < m->again_ms && m->again_ms - now_ms <= AGAIN_MS) || !is_counted(d, b, &due, m, now_ms))
             return;
         if (missed)
-            log_warn("report", "%s: %u before this one went out to nobody, the hub was off", b->name, missed);
+            log_warn("report", "%s: %u earlier reports were not sent, the hub was off", b->name, missed);
         m->busy = begin(d, b, &due, missed, "", NULL, now_ms) == 0;
         return;
     }
     if (step == SCHEDULED_RESET)
-        log_warn("report", "the last time of %s lies in the future because a clock was wrong: it starts again", b->name);
+        log_warn("report", "the last time of %s lies in the future because a clock was wrong: it starts again",
+                 b->name);
     if (step == SCHEDULED_SKIP) {
         log_warn("report", "%s was due more than a day ago, and %u before it: left out", b->name, missed);
         m->error[0] = 0;

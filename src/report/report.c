@@ -234,7 +234,7 @@ static int row_add(struct making *k, const struct company *co, struct sum *s, st
         return 0;
     struct report *to = k->to;
     if (to->n == REPORT_ROWS_MAX)
-        return err_set(err, -E2BIG, "the report has more than %d rows: ask for a shorter time, or for one company",
+        return err_set(err, -E2BIG, "the report has more than %d rows: request a shorter period or one company",
                        REPORT_ROWS_MAX);
     VEC_ROOM(to->rows, to->n, k->cap_rows);
     int64_t assigned = tenths_of_hours(s->assigned);
@@ -444,7 +444,7 @@ int report_make(const struct report_ask *ask, const struct company *companies, s
     struct making k = {.ask = ask, .n_companies = n_companies, .to = &to};
 
     if (ask->from > ask->to)
-        return err_set(err, -EINVAL, "the report would begin after its end");
+        return err_set(err, -EINVAL, "the report's start is after its end");
     k.companies = mem_zero(n_companies + 1, sizeof(const struct company *));
     for (size_t i = 0; i < n_companies; i++)
         k.companies[i] = &companies[i];

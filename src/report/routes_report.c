@@ -56,8 +56,8 @@ static int day_parse(const char *s, const char *what, const struct zone *z, int6
         return 0;
     int r = when_parse(str_of(s), what, now_ms, &ms, err);
     if (r < 0)
-        return err_set(err, r, "%s '%.60s' is not a day: write 2026-11-15, today, yesterday, or a moment as -30d", what,
-                       s);
+        return err_set(err, r, "%s '%.60s' is not a day: use 2026-11-15, today, yesterday, or a time such as -30d",
+                       what, s);
     *ret = zone_date(z, ms);
     return 0;
 }
@@ -328,10 +328,10 @@ static bool job_read(struct report_job *want, const struct request *rq, struct r
     if (want->period < 0)
         return false;
     if (want->period == REPORT_RUNS && source != SOURCE_BOTH && source != SOURCE_AUTO)
-        return reply_refuse(rp, 400, "runs are compared one by one: that takes both sources");
+        return reply_refuse(rp, 400, "runs are compared one by one: this needs both sources");
     if (want->period == REPORT_SUMMARY && source == SOURCE_BOTH)
-        return reply_refuse(rp, 400,
-                            "a project of W&B is none of ours: ask for the summary of one source, or for runs");
+        return reply_refuse(
+            rp, 400, "W&B's projects differ from those in muster.yaml: request the summary of one source, or runs");
     want->source = want->period == REPORT_RUNS ? SOURCE_BOTH : (enum report_source)source;
     want->look = (struct report_look){.format = (enum report_format)format,
                                       .headings = (enum headings)headings,

@@ -257,7 +257,7 @@ static int gather(struct making *k, struct err *err)
     if (r < 0)
         return r;
     if (k->n_jobs >= RUNS_JOBS_MAX)
-        return err_set(err, -E2BIG, "there are too many jobs in that time: ask for a shorter one");
+        return err_set(err, -E2BIG, "too many jobs in that period: request a shorter one");
     SORT(k->jobs, k->n_jobs, by_node);
     for (size_t i = 0; i < k->n_jobs; i++) {
         struct host *h = &k->hosts[k->jobs[i].node];
@@ -271,7 +271,7 @@ static int gather(struct making *k, struct err *err)
             job_pieces(k, &k->jobs[i]);
     r = past_each(past, EACH_PROC(take_process, k, .from_ms = k->from_ms - SEEN_LATELY_MS), err);
     if (r >= 0 && k->code < 0)
-        r = err_set(err, k->code, "there are too many processes in that time: ask for a shorter one");
+        r = err_set(err, k->code, "too many processes in that period: request a shorter one");
     return MIN(r, 0);
 }
 

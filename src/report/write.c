@@ -227,7 +227,7 @@ void report_write(struct reply *rp, const struct report_doc *d, const struct rep
     else
         formats[look->format].write(&rp->body, d, look);
     if (rp->body.err)
-        reply_problem(rp, 413, "the report is larger than %u MiB: ask for a shorter time, or for one company",
+        reply_problem(rp, 413, "the report is larger than %u MiB: request a shorter period or one company",
                       REPORT_MAX >> 20);
     else if (code < 0)
         reply_problem(rp, code == -ENOENT ? 501 : 500, "the PDF cannot be made: %s", err.msg);

@@ -66,7 +66,7 @@ static int simulate_run(const struct simulate_conf *conf, struct err *err)
     if (!r && conf->actors && conf->ledger && conf->ledger[0])
         r = err_set(err, -EINVAL, "--actors and --ledger do not go together: nodes that repeat others have no ledger");
     if (!r && conf->connections && (!conf->actors || n > 1))
-        r = err_set(err, -EINVAL, "--connections goes with --actors and one hub");
+        r = err_set(err, -EINVAL, "--connections needs --actors and one hub");
     if (!r)
         r = replay_load(&trace, trace_text(), "the recorded trace", err);
     if (!r && conf->ledger && conf->ledger[0] && !(ledger = fopen(conf->ledger, "we")))
@@ -153,6 +153,6 @@ int cmd_simulate(struct cmd_call *c)
     if (conf->demo)
         conf->nodes = DEMO_CLUSTER_DEMO_NODES;
     if (conf->data && !conf->backfill)
-        return err_set(&c->err, -EINVAL, "--data goes with --backfill");
+        return err_set(&c->err, -EINVAL, "--data needs --backfill");
     return conf->backfill ? backfill_run(conf, &c->err) : simulate_run(conf, &c->err);
 }

@@ -572,7 +572,7 @@ int bins_begin(struct bins_sink *b, const struct history_ask *ask, int tier, str
     b->fields = ask->fields ? ask->fields : BIN_ALL;
     if (ask->step_ms < 100 || ask->to_ms <= ask->from_ms || ask->from_ms < -(1ll << 52) || ask->to_ms > 1ll << 52 ||
         ask->step_ms > 1ll << 52)
-        return err_set(err, -EINVAL, "a span needs an end behind its beginning, and a step of at least 100 ms");
+        return err_set(err, -EINVAL, "a period needs an end after its start, and a step of at least 100 ms");
     int64_t from_ms = floor_to(ask->from_ms, ask->step_ms);
     uint64_t n = (uint64_t)quotient(ask->to_ms - from_ms + ask->step_ms - 1, ask->step_ms);
     if (ask->n_devices > BINS_MAX || ask->n_metrics > BINS_MAX ||

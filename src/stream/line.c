@@ -112,7 +112,7 @@ int hub_line_follow(struct hub_line *l, const char *path, int64_t quiet_ms,
             rc = m->data.result;
     l->lib->multi_remove_handle(l->multi, l->q.c);
     r = l->stop  ? -ECANCELED
-        : silent ? err_set(err, -ETIMEDOUT, "the hub at '%s' has said nothing for %lld s", l->conf.ask.shown,
+        : silent ? err_set(err, -ETIMEDOUT, "the hub at '%s' has sent nothing for %lld s", l->conf.ask.shown,
                            (long long)quiet_ms / 1000)
                  : line_end(l, rc, err);
     asking_fini(&l->q);

@@ -41,7 +41,8 @@ static int token_read(const char *path, char **ret, struct err *err)
     char *s = buf_take(&b);
     if (!token_ok(s)) {
         wipe(s);
-        return err_set(err, -EINVAL, "'%s' contains no token: its first line has whitespace or invalid characters", path);
+        return err_set(err, -EINVAL, "'%s' contains no token: its first line has whitespace or invalid characters",
+                       path);
     }
     *ret = s;
     return 0;
@@ -115,7 +116,7 @@ void badge_taken(struct badge *t)
     if (!t->use_own || !t->kept || !t->spent)
         return;
     if (unlink(t->spent) == 0)
-        log_info("agent", "the token for the first contact is not needed any more: '%s' is removed", t->spent);
+        log_info("agent", "the enrol token is no longer needed: removed '%s'", t->spent);
     else if (errno != ENOENT)
         log_warn("agent", "cannot remove the token for the first contact, '%s': %s", t->spent, strerror(errno));
     wipe(t->given);

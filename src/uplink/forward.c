@@ -103,7 +103,7 @@ int forward_next(struct forward *c, struct wire_dec *dec, const struct batch_key
     while ((r = stream_next(&c->in, &f, err)) == 1) {
         bool same = c->greeted && memcmp(&f.node, &c->hello.node, sizeof(f.node)) == 0;
         if (!same && (c->greeted || f.type != FRAME_HELLO))
-            r = err_set(err, -EBADMSG, c->greeted ? "a frame is of another node" : "it does not begin with a HELLO");
+            r = err_set(err, -EBADMSG, c->greeted ? "a frame is of another node" : "it does not start with a HELLO");
         else if (f.type == FRAME_HELLO)
             r = wire_hello(&f, &c->hello, err);
         else if (f.type == FRAME_FACTS)

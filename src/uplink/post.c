@@ -244,7 +244,7 @@ static void on_taken(void *arg)
     struct post_lane *l = arg;
     struct post *p = l->post;
     if (!p->ok) {
-        log_info("relay", "the hub takes our batches");
+        log_info("relay", "the hub accepts our batches");
         forget_told(p); /* it may have been started again */
     }
     p->ok = l->heard = true;

@@ -353,9 +353,9 @@ static void tell_taken(struct sender *s)
     } else if (!s->ok) {
         backlog_stat(s->backlog, &st);
         if (st.records)
-            log_info("agent", "hub %s takes our batches; %zu wait on disk", s->hub, st.records);
+            log_info("agent", "hub %s accepts our batches; %zu wait on disk", s->hub, st.records);
         else
-            log_info("agent", "hub %s takes our batches", s->hub);
+            log_info("agent", "hub %s accepts our batches", s->hub);
     }
     s->ok = true;
     s->trouble[0] = 0;

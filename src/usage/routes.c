@@ -242,7 +242,7 @@ static void usage_run(struct past_ask *ask, const struct past_source *past, stru
         return;
     }
     if (rp->body.err)
-        reply_problem(rp, 413, "the answer is larger than %u MiB: ask for less at once", USAGE_MAX >> 20);
+        reply_problem(rp, 413, "the response is larger than %u MiB: request less", USAGE_MAX >> 20);
 }
 
 void usage_job_free(struct usage_job *k)

@@ -126,6 +126,6 @@ enum reply_how get_idle(struct api *a, struct request *rq, struct reply *rp)
     } else {
         render_rows_json(&rp->body, &rows);
     }
-    return rp->body.err ? reply_problem(rp, 500, "the answer is larger than %u MiB: ask with a filter", IDLE_MAX >> 20)
+    return rp->body.err ? reply_problem(rp, 500, "the response is larger than %u MiB: use a filter", IDLE_MAX >> 20)
                         : REPLY_NOW;
 }

@@ -164,7 +164,7 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
     buf_addc(&rp->body, '\n');
     on_devices_fini(&people);
     if (rp->body.err)
-        return reply_problem(rp, 500, "the answer is larger than %u MiB: ask with a filter", PEOPLE_MAX >> 20);
+        return reply_problem(rp, 500, "the response is larger than %u MiB: use a filter", PEOPLE_MAX >> 20);
     reply_keep(a, rq, buf_str(&key), version, begin_us, rp);
     return REPLY_NOW;
 }

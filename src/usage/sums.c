@@ -467,7 +467,7 @@ static int make_periods(struct sums *s, struct err *err)
         int64_t next_ms;
         int64_t from_ms = zone_period(a->zone, a->period, a->week_start, at_ms, &next_ms);
         if (s->n_periods >= PERIODS_MAX)
-            return err_set(err, -E2BIG, "that is more than %d %ss: ask for a shorter time, or longer periods",
+            return err_set(err, -E2BIG, "that is more than %d %ss: request a shorter time range, or longer periods",
                            PERIODS_MAX, period_words[a->period]);
         VEC_ADD(s->periods, s->n_periods, cap, MAX(from_ms, a->from_ms));
         if (next_ms <= at_ms)
@@ -623,7 +623,7 @@ int sums_run(const struct sums_ask *a, struct arena *mem, struct usage_table *re
     if (r >= 0)
         r = a->each(a->arg, EACH_USAGE(&u, take_span, &s), err);
     if (r == -E2BIG && s.too_much)
-        err_set(err, r, "that is more than %d rows: ask for a shorter time, or longer periods", SUMS_ROWS_MAX);
+        err_set(err, r, "that is more than %d rows: request a shorter time range, or longer periods", SUMS_ROWS_MAX);
     if (r >= 0)
         make_table(&s, ret);
     for (size_t i = 0; i < s.n_jobs; i++)

@@ -50,7 +50,7 @@ static int take(void *arg, const struct wandb_run *run, const struct wandb_day *
     if (to->n % 1024 == 0 && ask->stop && ask->stop(ask->arg))
         return err_set(k->err, -ECANCELED, "it took too long");
     if (to->n == WANDB_DAYS_MAX)
-        return err_set(k->err, -E2BIG, "W&B has more than %d days of runs in that time: ask for a shorter one",
+        return err_set(k->err, -E2BIG, "W&B has more than %d days of runs in that period: request a shorter one",
                        WANDB_DAYS_MAX);
     if (!k->tags || strcmp(k->tags, d->tags) != 0) {
         free(k->tags);

@@ -252,10 +252,10 @@ static void say_adopted(struct hub_wandb *d, const struct look *l)
 {
     if (l->adopted > 0) {
         wandb_jobs_due(d->jobs);
-        log_info("wandb", "%lld runs and %lld days of them came from the data folder into the store",
+        log_info("wandb", "moved %lld runs and %lld days of them from the data folder into the store",
                  (long long)l->carried.runs, (long long)l->carried.days);
     } else if (l->adopted < 0 && hub_may_say(d->h, "wandb", clock_wall_ms())) {
-        log_warn("wandb", "what the data folder has was not taken into the store: %s", l->adopt_err.msg);
+        log_warn("wandb", "cannot move the runs of the data folder into the store: %s", l->adopt_err.msg);
     }
 }
 

@@ -82,10 +82,10 @@ static int page_read(const json_t *list, const char *before, struct ask_page *re
         if (!json_is_object(json_object_get(edge, "node")))
             return err_set(err, -EBADMSG, "entry %zu of the list is missing", i + 1);
     if (!json_is_boolean(more))
-        return err_set(err, -EBADMSG, "the answer does not say whether there is more");
+        return err_set(err, -EBADMSG, "the response does not contain pageInfo.hasNextPage");
     const char *next = json_is_true(more) ? json_string_value(cursor) : NULL;
     if (json_is_true(more) && (!next || !next[0] || strlen(next) > ASK_CURSOR))
-        return err_set(err, -EBADMSG, "there is more, but the answer does not say where");
+        return err_set(err, -EBADMSG, "the response announces another page without a cursor");
     if (next && ((before && strcmp(before, next) == 0) || json_array_size(edges) == 0))
         return err_set(err, -EBADMSG, "the next page would be the same again");
     *ret = (struct ask_page){.edges = edges, .cursor = next, .count = -1};
@@ -106,7 +106,7 @@ int ask_runs_read(const json_t *data, const char *before, struct ask_page *ret, 
     const json_t *project = json_object_get(data, "project"), *count = json_object_get(project, "runCount");
 
     if (!json_is_object(project))
-        return err_set(err, -EBADMSG, "there is no such project any more, or the key may not see it");
+        return err_set(err, -EBADMSG, "the project no longer exists, or the key cannot read it");
     int r = page_read(json_object_get(project, "runs"), before, ret, err);
     if (r == 0 && json_is_integer(count) && json_integer_value(count) >= 0)
         ret->count = json_integer_value(count);

@@ -31,7 +31,7 @@ static const struct opt explain_opts[] = {
     TALK_OPTS(explain_conf, talk),
     OPT(explain_conf, offline, 0, OPT_BOOL, NULL, NULL, "read wandb.db only, with the result of the last pull"),
     OPT(explain_conf, json, 0, OPT_BOOL, NULL, NULL, "print JSON"),
-    OPTN(explain_conf, "hub", client.hub, 0, OPT_STR, NULL, "URL", "hub whose page of the run is linked", .url = true),
+    OPTN(explain_conf, "hub", client.hub, 0, OPT_STR, NULL, "URL", "hub for the link to the run's page", .url = true),
     OPTN(explain_conf, "token_file", client.token_file, 0, OPT_PATH, NULL, "FILE",
          "file that holds a token of that hub"),
     OPTN(explain_conf, "pin", client.pin, 0, OPT_STR, NULL, "PIN", "public key of that hub, the only one to trust"),

@@ -303,7 +303,7 @@ static int end(struct pull *p, struct err *err)
     if (p->fatal.code) {
         if (wandb_store_flush(p->store, NULL) == 0 || p->fatal.code != -ECANCELED)
             return err_set(err, p->fatal.code, "%s", p->fatal.msg);
-        return err_set(err, -EIO, "what came last could not be kept");
+        return err_set(err, -EIO, "cannot store the last runs");
     }
     int r = wandb_pull_count(p->store, &p->rec, &sum, err);
     if (r < 0)

@@ -107,7 +107,7 @@ int wandb_answer_data(const char *what, int status, struct str body, json_t **re
         r = err_set(err, -EPROTO, "%s: %s", what, buf_str(&words).p);
     else if (json_array_size(errors) || (errors && !json_is_array(errors) && !json_is_null(errors)) ||
              (error && !json_is_null(error)))
-        r = err_set(err, -EPROTO, "%s: the answer says that something failed, and not what", what);
+        r = err_set(err, -EPROTO, "%s: the response reports a failure without a reason", what);
     else if (!json_is_object(data))
         r = err_set(err, -EBADMSG, "%s: the answer has no data", what);
     else

@@ -175,7 +175,8 @@ int wandb_check(const struct check_ask *ask, struct check_sum *ret, struct err *
     *ret = (struct check_sum){.note = BUF_INIT(TEXT_MAX), .text = BUF_INIT(TEXT_MAX)};
     snprintf(ret->title, sizeof(ret->title), "Dashboard health check for %s", date_text(ask->day, day));
     if (!at->entity || !at->project || !at->name)
-        return err_set(err, -EINVAL, "'%.200s' does not say where tables are: it needs dashboard: {entity, project}",
+        return err_set(err, -EINVAL,
+                       "'%.200s' does not name the source of tables: it needs dashboard: {entity, project}",
                        ask->config->path);
     tagged_init(&t);
     int r = errand_run(ask->w, tagged_errand(&t), err);

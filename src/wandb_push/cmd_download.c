@@ -178,8 +178,8 @@ static int download(struct cmd_call *call, struct talk *t)
     AUTO_TAGGED tagged = {.entity = at->entity, .project = at->project, .tag = at->name};
 
     if (!at->entity || !at->project || !at->name)
-        return err_set(err, -EINVAL, "'%.200s' does not say where tables are: it needs dashboard: {entity, project}",
-                       c->path);
+        return err_set(err, -EINVAL,
+                       "'%.200s' does not name the source of tables: it needs dashboard: {entity, project}", c->path);
     tagged_init(&tagged);
     int r = errand_run(t->w, tagged_errand(&tagged), err);
     for (size_t i = 0; i < tagged.n && r == 0; i++)

@@ -102,8 +102,7 @@ static int overlap(const struct overlap_conf *conf, struct talk *t, struct err *
         return err_set(err, -EINVAL, "no company is called '%s'", conf->company);
     r = talk_store(t, false, &store, err);
     if (r == -ENOENT)
-        err_set(err, r, "there are no W&B runs in '%s': pull or import some, or say where with --data or --store",
-                t->shown);
+        err_set(err, r, "no W&B runs in '%s': pull or import some, or name the place with --data or --store", t->shown);
     r = r ?: overlaps_find(store, t->config, conf->company, from, to, &found, err);
     return r ?: show(conf, t->config, &found, from, to);
 }

@@ -52,8 +52,7 @@ static int take(void *arg, const struct wandb_run *r, const struct wandb_day *d)
         return 0;
     }
     if (o->n == OVERLAP_RUNS_MAX)
-        return err_set(f->err, -E2BIG, "there are more than %d runs in that time: ask for a shorter one",
-                       OVERLAP_RUNS_MAX);
+        return err_set(f->err, -E2BIG, "more than %d runs in that period: request a shorter one", OVERLAP_RUNS_MAX);
     VEC_ROOM(o->v, o->n, o->cap);
     o->v[o->n++] = (struct overlap){.company = f->last,
                                     .team = f->team,

@@ -213,7 +213,7 @@ static int config_ok(const struct push_ask *ask, struct err *err)
     const struct wandb_place *board = &ask->config->dashboard, *data = &ask->config->dataset;
 
     if (!board->entity || !board->project || !board->name)
-        return err_set(err, -EINVAL, "'%.200s' does not say where tables go: it needs dashboard: {entity, project}",
+        return err_set(err, -EINVAL, "'%.200s' has no destination for tables: it needs dashboard: {entity, project}",
                        ask->config->path);
     if (!ask->no_dataset && (!data->entity || !data->project || !data->name))
         return err_set(err, -EINVAL,

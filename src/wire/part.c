@@ -202,7 +202,7 @@ int body_read(struct str payload, size_t skip, size_t raw_max, struct body *ret,
     if (raw_len > raw_max)
         return err_set(err, -EBADMSG, "the body has %u bytes, more than %zu", raw_len, raw_max);
     if (how == PACKED_NOT && raw_len != rd_left(&r))
-        return err_set(err, -EBADMSG, "the body says %u bytes and has %zu", raw_len, rd_left(&r));
+        return err_set(err, -EBADMSG, "the body announces %u bytes and has %zu", raw_len, rd_left(&r));
     *ret = (struct body){.p = r.p, .len = rd_left(&r), .zstd = how == PACKED_ZSTD, .raw_len = raw_len};
     return 0;
 }

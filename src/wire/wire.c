@@ -116,7 +116,7 @@ int wire_one(struct str whole, struct frame *ret, struct err *err)
     if (rc < 0)
         return rc;
     if (rd_left(&r))
-        return err_set(err, -EBADMSG, "%zu bytes too many behind a frame", rd_left(&r));
+        return err_set(err, -EBADMSG, "%zu bytes too many after a frame", rd_left(&r));
     if (!frame_known(f.type))
         return err_set(err, -EBADMSG, "a frame of type %u is not known here", f.type);
     if ((rc = frame_fields(&f, err)) < 0)

@@ -387,7 +387,7 @@ class Settings(AgentCase):
         with open(self.path("env"), "a", encoding="utf-8") as f:
             f.write("MUSTER_TICKS=1s\n")
         a.p.send_signal(signal.SIGHUP)
-        m = a.wait_line(r"settings not taken, the old ones stay: .*MUSTER_TICKS")
+        m = a.wait_line(r"cannot apply the settings, the old ones stay: .*MUSTER_TICKS")
         self.assertIn(":3", m.group(0))
         with open(self.path("env"), "w", encoding="utf-8") as f:
             f.write(f"MUSTER_TOKEN_FILE={self.path('token')}\nMUSTER_NAME=second\n")

@@ -82,7 +82,7 @@ class Alerts(alerting.Watched):
         self.begin()
         self.assertEqual(self.ask("GET", "/api/v1/silences")[1]["rows"], [])
         self.assertEqual(self.cli("silence", "--node", "a2", "--for", "2h", "--reason", "a button that ends silence 1 ends no other")[1], "silence 2\n")
-        for body, words in (({"rule": "*", "for": "1h"}, "say why"), ({"for": "1h", "reason": "x"}, "name what to silence"), ({"rule": "*", "reason": "x"}, "for how long"),
+        for body, words in (({"rule": "*", "for": "1h"}, "reason is missing"), ({"for": "1h", "reason": "x"}, "name what to silence"), ({"rule": "*", "reason": "x"}, "for how long"),
                             ({"rule": "*", "reason": "x", "for": "1h", "until": "friday"}, "one way"), ({"rule": "*", "reason": "x", "for": "soon"}, "for"),
                             ({"rule": "*", "reason": "x", "for": "10w", "what": "y"}, "not understood"), ({"rule": 7}, "must be text"), ({"rule": "*", "reason": "a\u202eb", "for": "1h"}, "reason must be text"), ({"rule": "*", "reason": "x", "until": "2020-01-01"}, "past")):
             status, got = self.ask("POST", "/api/v1/silences", body)

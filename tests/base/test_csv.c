@@ -26,7 +26,7 @@ static void text_becomes_records(void **unused)
         {"a\"b,c\n", "1[a\"b][c]\n"},
         {"x\n\"never", "1[x]\nline 2: a quote is never closed"},
         {"\"", "line 1: a quote is never closed"},
-        {"\"a\"b\n", "line 1: a comma is missing behind a quote"},
+        {"\"a\"b\n", "line 1: a comma is missing after a quote"},
         {"1,2,3,4,5,6\n", "1[1][2][3][4]+2\n"},
     };
     (void)unused;

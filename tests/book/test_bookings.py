@@ -56,7 +56,7 @@ class Bookings(BookCase):
     def test_what_is_not_a_booking_is_refused_with_a_sentence(self):
         self.open("--bookings.auth", "open")
         self.node("dgx1")
-        for body, say in (({}, "which GPUs"), ({"gpus": "dgx1:0"}, "until when"), ({"gpus": "dgx1:0", "for": "2 cows"}, "not a length of time"),
+        for body, say in (({}, "which GPUs"), ({"gpus": "dgx1:0"}, "the end is missing"), ({"gpus": "dgx1:0", "for": "2 cows"}, "not a length of time"),
                           ({"gpus": "dgx1:7", "for": "1h"}, "has no GPU 7"), ({"gpus": "nowhere:0", "for": "1h"}, "no node is called 'nowhere'"),
                           ({"gpus": "dgx1:0", "for": "1h", "until": "tomorrow"}, "in one way"), ({"gpus": "dgx1:0", "until": 5}, "in the past"),
                           ({"gpus": "dgx1:0", "for": "20000d"}, "ten years"), ({"gpus": "dgx1:0", "for": "1h", "count": 2}, "in one way"),

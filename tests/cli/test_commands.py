@@ -101,7 +101,7 @@ class Folder(HubCase):
         for verb in (["new", "--role", "admin"], ["list"], ["revoke", "3f9a1c02"]):
             status, out, err = self.run_any(lib.MUSTER, "token", *verb, "--data", self.path("typo"))
             self.assertEqual((status, out), (3, ""))
-            self.assertIn("there is no hub's data in", err)
+            self.assertIn("no data of a hub in", err)
         self.assertFalse(os.path.exists(self.path("typo")))
 
     def test_no_jobs_names_the_span(self):
@@ -118,7 +118,7 @@ class Folder(HubCase):
         os.chmod(folder, 0o777)
         status, _, err = self.run_any(lib.MUSTER, "backup", "-q", self.path("no.backup"), env={**self.home(), "MUSTER_DATA": self.path("nowhere")})
         self.assertEqual(status, 3)
-        self.assertIn("say where with --data", err)
+        self.assertIn("name the folder with --data", err)
         self.assertFalse(os.path.exists(self.path("no.backup")))
 
 

@@ -27,7 +27,7 @@ class Up(lib.Case):
         with socket.create_server(("127.0.0.1", 0)) as other:
             listen = f"127.0.0.1:{other.getsockname()[1]}"
             self.assertEqual(self.refused("demo", "--demo", "--listen", listen),
-                             f"muster up: cannot listen on '{listen}': another program does; --listen takes another port")
+                             f"muster up: cannot listen on '{listen}': another program uses the port; --listen selects another one")
         self.assertEqual(os.listdir(self.path("demo")), ["demo.yaml"])
 
     @unittest.skipIf(any(map(os.path.exists, ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg"))), "this machine has a GPU driver")

@@ -251,7 +251,7 @@ class Whole(lib.Case):
         self.assertEqual(p.stop(), 0, p.text)
         status, _, err = self.run_any(lib.MUSTER, "up", "--tls", "--demo", "--listen", "127.0.0.1:0", "--data", self.path("data2"))
         self.assertEqual(status, 2)
-        self.assertIn("the demo speaks no TLS", err)
+        self.assertIn("the demo does not support TLS", err)
         self.assertFalse(os.path.exists(self.path("data2/history.db")), "its week was made before")
 
     def test_https_to_a_hub_without_tls_is_recognised(self):

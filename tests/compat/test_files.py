@@ -278,7 +278,7 @@ class Files(lib.Case):
         self.check_whole("gpu02")
 
     def test_settings_that_cannot_be_meant_are_refused(self):
-        for flags, words in ((["--files-zone", "x"], "is no zone"), (["--files-sources", "etcd:x"], "does not begin with a kind"),
+        for flags, words in ((["--files-zone", "x"], "is no zone"), (["--files-sources", "etcd:x"], "does not start with a kind"),
                              (["--files-pull", "gpu[2-1]"], "files.pull")):
             status, _, err = self.run_any(lib.MUSTER, "hub", "--data", self.path("data"), *flags)
             self.assertEqual(status, 2, err)

@@ -288,8 +288,8 @@ class History(Vesta):
             f.write("hello\n" * 1000)
         for path, what in ((other, "no table machines"), (text, "not a database")):
             self.assertIn(what, self.history(path, want=3))
-        for args, want, what in (((), 2, "expected one FILE"), ((other,), 2, "say where to"), ((self.path("none"), "--dry-run"), 3, "cannot open"),
-                                 ((other, "--dry-run", "--python", "/nowhere/python3"), 3, "--python says"), ((other, "--dry-run", "--zone", "Mars/Base"), None, "Mars/Base")):
+        for args, want, what in (((), 2, "expected one FILE"), ((other,), 2, "no destination"), ((self.path("none"), "--dry-run"), 3, "cannot open"),
+                                 ((other, "--dry-run", "--python", "/nowhere/python3"), 3, "name the interpreter with --python"), ((other, "--dry-run", "--zone", "Mars/Base"), None, "Mars/Base")):
             status, _, err = self.run_any(lib.MUSTER, "vesta", "history", *args)
             self.assertIn(what, err)
             self.assertIn(status, (2, 3) if want is None else (want,))

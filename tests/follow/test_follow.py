@@ -241,7 +241,7 @@ class Three(FollowCase):
     def test_a_circle_of_two_is_refused_by_both_until_one_leaves_it(self):
         a, b = self.site("a", ["b"]), self.site("b", ["a"])
         for h, other in ((a, "b"), (b, "a")):
-            self.until_away(h, other, "in a circle nobody is followed")
+            self.until_away(h, other, "cannot follow each other in a circle")
             lib.wait_until("a notice", lambda: "in a circle" in self.told(h))
         with open(self.path("b.yaml"), "w") as f:
             f.write("follow: []\n")

@@ -80,7 +80,7 @@ class Backfill(Carry):
         status, _, err = self.backfill(self.path("data"))
         self.assertEqual(status, 3)
         self.assertIn("another hub is using it", err)
-        for flags, said in ((["--backfill", "1h"], "needs --data DIR"), (["--data", self.path("x")], "--data goes with --backfill"),
+        for flags, said in ((["--backfill", "1h"], "needs --data DIR"), (["--data", self.path("x")], "--data needs --backfill"),
                             (["--backfill", "1h", "--data", self.path("x"), "--until", "soon"], "'soon' is not a time"),
                             (["--backfill", "1h", "--data", self.path("x"), "--hub", "http://h"], "exclude each other")):
             status, _, err = self.run_any(lib.MUSTER, "simulate", *flags)
@@ -220,7 +220,7 @@ class Backup(Killed):
         self.assertEqual(self.chunks(self.to), want)
 
     def test_what_cannot_be_is_said(self):
-        for argv, status, said in ((("backup", self.file, "--data", self.path("none")), 3, "no hub's data"), (("backup",), 2, "expected one FILE"),
+        for argv, status, said in ((("backup", self.file, "--data", self.path("none")), 3, "no data of a hub"), (("backup",), 2, "expected one FILE"),
                                    (("restore", self.path("none"), "--data", self.to), 3, "No such file"), (("restore", "/bin/sh", "--data", self.to), 3, "not a backup"),
                                    (("backup", self.path("no/such/folder/b"), "--data", self.data), 3, "No such file")):
             got = self.run_any(lib.MUSTER, *argv)
@@ -379,8 +379,8 @@ class Export(Killed):
         self.assertIn("another hub is using it", err)
 
     def test_what_cannot_be_is_said(self):
-        for argv, status, said in ((("import",), 2, "expected FILE"), (("import", "x"), 2, "say where to"), (("import", self.path("x"), "--data", self.to), 3, "No such file"),
-                                   (("import", "--dry-run", "/bin/sh"), 1, "/bin/sh:1:1: this is not an export"), (("export", "--data", self.path("x")), 3, "no hub's data"),
+        for argv, status, said in ((("import",), 2, "expected FILE"), (("import", "x"), 2, "no destination"), (("import", self.path("x"), "--data", self.to), 3, "No such file"),
+                                   (("import", "--dry-run", "/bin/sh"), 1, "/bin/sh:1:1: this is not an export"), (("export", "--data", self.path("x")), 3, "no data of a hub"),
                                    (("export", "--data", self.data, "--format", "xml"), 2, "format"), (("export", "--data", self.data, "--kind", "x"), 2, "--kind: 'x'"),
                                    (("export", "--data", self.data, "--from", "x"), 2, "--from")):
             got = self.run_any(lib.MUSTER, *argv)

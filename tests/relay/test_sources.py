@@ -351,8 +351,8 @@ class Sources(lib.Case):
                 lib.wait_until(words, lambda w=words: any(re.search(w, line) for line in relay.lines[seen:]))
         relay.wait_line(r"a.json: 2 machines")
         reload(f"sources: ['file_sd:{self.dir}/a.json', 'file_sd:{self.dir}/b.json']", "b.json: 2 machines")
-        reload("sources: ['etcd:x']", "settings not taken, the old ones stay: sources: 'etcd:x' does not begin with a kind")
-        reload(f"sources: ['file_sd:{self.dir}/b.json', 'file_sd:{self.dir}/none.txt']", "settings not taken.*none.txt")
+        reload("sources: ['etcd:x']", "cannot apply the settings, the old ones stay: sources: 'etcd:x' does not start with a kind")
+        reload(f"sources: ['file_sd:{self.dir}/b.json', 'file_sd:{self.dir}/none.txt']", "cannot apply the settings.*none.txt")
         reload(f"sources: ['file_sd:{self.dir}/b.json']\nsource: {{only: b1}}", r"b.json: 1 machine\b")
         reload("nodes: [c]", "settings read again")
         self.assertEqual(len([line for line in relay.lines if "a.json: 2 machines" in line]), 1)  # it was left alone
@@ -364,7 +364,7 @@ class Sources(lib.Case):
         self.assertEqual((status, "'tokn=y' is not token_file=" in err), (2, True), err)
         for spec in ("consul", "etcd:x"):
             got = self.run_any(lib.MUSTER, "hub", "--data", self.path("data"), "--sources", spec)
-            self.assertIn("does not begin with a kind (consul:, file_sd:", str(got))
+            self.assertIn("does not start with a kind (consul:, file_sd:", str(got))
 
     def test_what_cannot_be_meant_is_refused(self):
         for spec in ("nothing:x", "consul:", "consul:ftp://x", "file_sd:/x.txt", "http_sd:x", "sinfo:-x", "dns_srv:x@y"):

@@ -184,7 +184,7 @@ static void what_no_hub_would_take_ends_the_stream(void **unused)
 {
     static const char *const why[] = {"these bytes are not a muster stream",
                                       "the stream has version 2, this program reads version 1",
-                                      "it does not begin with a HELLO",
+                                      "it does not start with a HELLO",
                                       "a frame is of another node",
                                       "a batch names facts that did not come before it",
                                       "a frame of type 4 fails its checksum",

@@ -323,7 +323,7 @@ class Sources(lib.Case):
                         self.assertGreater(len(f.read()), 200)
         ja = self.run_ok(lib.MUSTER, "report", "--hub", hub.url, "--from", "2024-10-21", "--to", "2024-10-27", "--source", "both", "--headings", "ja", "--format", "csv")
         self.assertTrue(ja.startswith("企業名,日付,W&B GPU使用時間(h),実測GPU使用時間(h),"), ja[:200])
-        for query, status, words in (("source=wandb&zone=UTC", 400, "Asia/Tokyo"), ("source=both&period=summary", 400, "none of ours"), ("source=agents&period=runs", 400, "both sources"),
+        for query, status, words in (("source=wandb&zone=UTC", 400, "Asia/Tokyo"), ("source=both&period=summary", 400, "projects differ"), ("source=agents&period=runs", 400, "both sources"),
                                      ("source=slurm", 400, "agents, wandb, both")):
             got, _, body = lib.ask(f"{url}&{query}")
             self.assertEqual(got, status, query)

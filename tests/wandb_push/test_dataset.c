@@ -109,7 +109,7 @@ static void a_line_becomes_a_row_or_says_why_not(void **unused)
         {"2024-11-02,acme,p1\n", "", "2: it has 3 columns where the first line has 16\n"},
         {"2024-11-02,,p1,r,[],,,finished,1,8,,,,,n,\n", "", "2: company_name is ''; expected a name\n"},
         {"2024-11-02,a\xff,p1,r,[],,,finished,1,8,,,,,n,\n", "", "2: company_name is 'a\xff'; expected letters\n"},
-        {"2024-11-02,a,p1,r,\"x\"y,,,finished,1,8,,,,,n,\n", "", "2: a comma is missing behind a quote\n"},
+        {"2024-11-02,a,p1,r,\"x\"y,,,finished,1,8,,,,,n,\n", "", "2: a comma is missing after a quote\n"},
         {"2024-11-02,a,p1,r,\"x,,,finished,1,8,,,,,n,\n", "", "2: a quote is never closed\n"},
         {"\r\n\n", "", ""},
     };
