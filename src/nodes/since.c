@@ -5,7 +5,8 @@
 
 #include "base/rand.h"
 
-#define MARK 'T' /* no type of a frame; 'S' was one without the time heard */
+#define MARK     'T'  /* no type of a frame; 'S' was one without the time heard */
+#define SAW_WORK 0x80 /* in a device's state */
 
 static uint32_t gpu_of(const struct device_now *d)
 {
@@ -25,7 +26,7 @@ int since_put(struct buf *out, const struct node_now *n, unsigned how)
     for (size_t i = 0; i < n->n_devices; i++) {
         const struct device_now *d = &n->devices[i];
         buf_varint(out, gpu_of(d));
-        buf_u8(out, (uint8_t)d->state);
+        buf_u8(out, (uint8_t)(d->state | (live_saw_work(n, i) ? SAW_WORK : 0)));
         buf_zigzag(out, d->since_ms);
         buf_zigzag(out, d->idle_since_ms);
     }
@@ -77,7 +78,8 @@ int since_show(struct live *l, struct node_now *n, struct str bytes, bool better
     earlier |= live_since(l, n, NULL, &(struct live_since){.state = state, .since_ms = since_ms});
     for (uint64_t i = 0; i < devices; i++) {
         uint32_t gpu = (uint32_t)rd_varint(&r);
-        struct live_since s = {.state = rd_u8(&r)};
+        uint8_t how = rd_u8(&r);
+        struct live_since s = {.state = how & ~SAW_WORK, .work = how & SAW_WORK};
         s.since_ms = rd_zigzag(&r);
         s.idle_ms = rd_zigzag(&r);
         s.idle = better;

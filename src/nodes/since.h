@@ -3,7 +3,8 @@
  * other. A hub that was restarted knows less, so the earlier of two times counts. As bytes; pure.
  *
  * "T", a byte of enum since_how, when the node was last heard, its state and since when, how many devices, then of each
- * a hash of its uuid, its state, since when, and since when it does no work.
+ * a hash of its uuid, its state (bit 7: the time without work is the end of work that was seen), since when, and since
+ * when it does no work.
  */
 #pragma once
 

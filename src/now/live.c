@@ -693,6 +693,11 @@ bool live_since(struct live *l, struct node_now *now, struct device_now *device,
     return earlier;
 }
 
+bool live_saw_work(const struct node_now *n, size_t device)
+{
+    return ((const struct live_node *)n)->devs[device].work_ms != 0;
+}
+
 void live_resume(struct live *l, int64_t alive_ms, int64_t now_ms)
 {
     for (size_t i = 0; i < l->n; i++) {

@@ -114,9 +114,11 @@ void live_resume(struct live *l, int64_t alive_ms, int64_t now_ms);
 struct live_since {
     unsigned state;
     int64_t since_ms, idle_ms; /* idle_ms: no work seen since; 0: working, or unknown */
-    bool idle;                 /* idle_ms counts as it is */
+    bool work;                 /* the GPU worked until idle_ms; false: the hub did not see it before */
+    bool idle;                 /* the sender decides whether the GPU is idle at all */
 };
 bool live_since(struct live *l, struct node_now *n, struct device_now *device, const struct live_since *s);
+bool live_saw_work(const struct node_now *n, size_t device); /* idle_since_ms is the end of work that was seen */
 /* What the store knows of a device of the time before the hub started; 0: nothing. Told once, when that was read. */
 struct live_before {
     int64_t known_ms; /* the newest moment at which it was seen */

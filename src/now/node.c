@@ -453,16 +453,34 @@ static int cmp_idle(int64_t own_ms, int64_t other_ms)
     return (own_ms % MINUTE_MS != 0) - (other_ms % MINUTE_MS != 0);
 }
 
+/*
+ * Whether the other hub's time counts: below 0 if it does, above 0 if this hub's does, 0 if both have the same. Hubs
+ * see a node's batches in any order, so the order of messages must not matter: the end of work counts more than the
+ * first sample without work; of two ends the later counts, of two first samples the earlier.
+ */
+static int rank_idle(int64_t own_ms, bool own_work, const struct live_since *s)
+{
+    int known = cmp_idle(own_ms, s->idle_ms);
+
+    if (known || own_ms == s->idle_ms)
+        return known;
+    if (!own_ms || !s->idle_ms)
+        return s->idle ? -1 : 0;
+    if (own_work != s->work)
+        return own_work ? 1 : -1;
+    return (own_ms > s->idle_ms) == own_work ? 1 : -1;
+}
+
 bool node_take_since(struct live_node *n, struct device_now *d, const struct live_since *s, bool *ret_differs)
 {
     int64_t *since_ms = d ? &d->since_ms : &n->now.since_ms;
     unsigned state = d ? (unsigned)d->state : (unsigned)n->now.state;
 
-    int known = d ? cmp_idle(d->idle_since_ms, s->idle_ms) : 0;
-    if (d && d->idle_since_ms != s->idle_ms && (known < 0 || (known == 0 && s->idle))) {
-        struct live_dev *ld = &n->devs[d - n->now.devices];
+    struct live_dev *ld = d ? &n->devs[d - n->now.devices] : NULL;
+    int known = d ? rank_idle(d->idle_since_ms, ld->work_ms != 0, s) : 0;
+    if (known < 0) {
         d->idle_since_ms = s->idle_ms;
-        ld->work_ms = ld->work_ms && s->idle_ms ? s->idle_ms : ld->work_ms;
+        ld->work_ms = s->idle_ms && (s->work || ld->work_ms) ? s->idle_ms : ld->work_ms;
         ld->idle_told = true;
         *ret_differs = true;
     }

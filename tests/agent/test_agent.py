@@ -332,7 +332,7 @@ class Driver(AgentCase):
         a = self.agent()
         self.wait_collect("ok")
         wait_until("a collector has the library", lambda: any(maps_stub(p) for p in children(a.p.pid)))
-        self.assertIn("let go", self.run_ok(lib.AGENT, "--state-dir", self.path("state"), "pause", "10m"))
+        self.assertIn("released", self.run_ok(lib.AGENT, "--state-dir", self.path("state"), "pause", "10m"))
         wait_until("nobody has the library", lambda: not any(maps_stub(p) for p in children(a.p.pid)))
         self.wait_collect("paused")
         self.assertIn("paused until", self.hub.last().hello.why)

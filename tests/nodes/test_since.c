@@ -97,6 +97,42 @@ static void the_exact_moment_counts_at_both_hubs(void **unused)
     end_pair(&p);
 }
 
+/* Of two exact times without work the same one counts at both hubs, whatever the order of the messages. */
+static void two_times_without_work_end_as_one(void **unused)
+{
+    static const struct {
+        int64_t there_ms, here_ms, want_ms;
+        bool there_work, here_work;
+    } cases[] = {
+        {9814, 15113, 9814, false, false}, {15113, 9814, 9814, false, false}, {9814, 15113, 15113, true, true},
+        {15113, 9814, 15113, true, true},  {9814, 15113, 9814, true, false},  {15113, 9814, 15113, true, false},
+        {9814, 15113, 15113, false, true},
+    };
+    (void)unused;
+
+    for (size_t i = 0; i < 2 * ARRAY_LEN(cases); i++) {
+        struct pair p = two_hubs();
+        bool first = i % 2, takes = i % 3;
+        print_message("case %zu\n", i / 2);
+        const struct live_since there = {.idle_ms = T0 + cases[i / 2].there_ms,
+                                         .work = cases[i / 2].there_work,
+                                         .idle = true};
+        const struct live_since here = {.idle_ms = T0 + cases[i / 2].here_ms,
+                                        .work = cases[i / 2].here_work,
+                                        .idle = true};
+        live_since(p.old, p.there, &p.there->devices[1], &there);
+        live_since(p.new, p.here, &p.here->devices[1], &here);
+        for (int k = 0; k < 2; k++)
+            if ((k == 0) == first)
+                forward(p.there, takes, p.new, p.here);
+            else
+                forward(p.here, takes, p.old, p.there);
+        assert_int_equal(p.there->devices[1].idle_since_ms, T0 + cases[i / 2].want_ms);
+        assert_int_equal(p.here->devices[1].idle_since_ms, T0 + cases[i / 2].want_ms);
+        end_pair(&p);
+    }
+}
+
 static void another_state_changes_nothing(void **unused)
 {
     struct pair p = two_hubs();
@@ -127,6 +163,7 @@ int main(void)
         cmocka_unit_test(the_earlier_time_counts_at_both_hubs),
         cmocka_unit_test(without_work_since_counts_as_the_hub_of_the_node_has_it),
         cmocka_unit_test(the_exact_moment_counts_at_both_hubs),
+        cmocka_unit_test(two_times_without_work_end_as_one),
         cmocka_unit_test(another_state_changes_nothing),
         cmocka_unit_test(what_is_cut_is_refused),
     };
