@@ -5,7 +5,9 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/moment.h"
 #include "base/plain.h"
+#include "base/zone.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "cli/data_folder.h"
@@ -102,25 +104,39 @@ static const char *state_of(const struct store_token *t)
                                                                : "valid";
 }
 
+struct token_rows {
+    struct rows r;
+    struct zone *zone; /* the reader's */
+};
+
+/* In JSON as ISO time; on a screen in the reader's zone. */
+static void put_moment(struct cell *c, int64_t ms, const struct zone *zone)
+{
+    char iso[32], text[MOMENT_TEXT];
+    if (!ms)
+        return;
+    cell_text(c, str_of(clock_iso(ms, iso)));
+    cell_screen(c, "%s", moment_text(ms, zone, text));
+}
+
 static void add_row(void *arg, const struct store_token *t)
 {
-    struct cell *c = rows_add(arg);
-    char iso[32];
+    struct token_rows *to = arg;
+    struct cell *c = rows_add(&to->r);
+    char used[32];
     cell_text(&c[0], str_of(t->id));
     cell_text(&c[1], str_of(t->role));
     if (t->person[0] || t->node[0])
         cell_text(&c[2], str_of(t->person[0] ? t->person : t->node));
-    cell_text(&c[3], str_of(clock_iso(t->created_ms, iso)));
-    if (t->used_ms)
-        cell_text(&c[4], str_of(clock_iso(t->used_ms, iso)));
+    put_moment(&c[3], t->created_ms, to->zone);
+    put_moment(&c[4], t->used_ms, to->zone);
     cell_text(&c[5], str_of(state_of(t)));
     if (t->note[0])
         cell_text(&c[6], str_of(t->note));
-    if (t->expires_ms)
-        cell_text(&c[7], str_of(clock_iso(t->expires_ms, iso)));
+    put_moment(&c[7], t->expires_ms, to->zone);
     if (strcmp(t->role, role_words[ROLE_ENROLL]) == 0) {
-        snprintf(iso, sizeof(iso), t->uses ? "%lld of %lld" : "%lld", (long long)t->enrolled, (long long)t->uses);
-        cell_text(&c[8], str_of(iso));
+        snprintf(used, sizeof(used), t->uses ? "%lld of %lld" : "%lld", (long long)t->enrolled, (long long)t->uses);
+        cell_text(&c[8], str_of(used));
     }
 }
 
@@ -135,16 +151,19 @@ static int list(struct store *s, const struct token_conf *conf)
                                               {.name = "note", .title = "NOTE", .weight = 5},
                                               {.name = "expires", .title = "EXPIRES", .weight = 3},
                                               {.name = "nodes", .title = "NODES", .weight = 3}};
-    AUTO_ROWS r = ROWS_OF(cols);
+    struct token_rows to = {.r = ROWS_OF(cols)};
     struct err err = {0};
     AUTO_BUF out = BUF_INIT(64 << 20);
-    int code = store_each(s, EACH_TOKEN(add_row, &r), &err);
+    zone_load(NULL, &to.zone, NULL); /* none: UTC */
+    int code = store_each(s, EACH_TOKEN(add_row, &to), &err);
     if (code < 0)
         code = cli_fail(&token_help, EXIT_REACH, "%s", err.msg);
     else if (conf->json)
-        render_rows_json(&out, &r);
+        render_rows_json(&out, &to.r);
     else
-        render_rows_text(&out, &r, &(struct term){.width = cli_width(160), .colour = false});
+        render_rows_text(&out, &to.r, &(struct term){.width = cli_width(160), .colour = false});
+    zone_free(to.zone);
+    rows_fini(&to.r);
     return code > 0 ? code : cli_print(&token_help, &out);
 }
 

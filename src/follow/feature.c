@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/moment.h"
 #include "base/order.h"
 #include "base/rand.h"
 #include "base/secret.h"
@@ -168,13 +169,13 @@ static struct follower *follower_new(struct hub_follow *d, const struct follow_s
     return f;
 }
 
-/* "the site munich is not followed since 2026-11-17 14:02: ..." */
+/* "the site munich is not followed since 2026-11-17 14:02 CET: ..." */
 static void away_words(const struct follower *f, char *out, size_t size)
 {
-    char at[24];
+    char at[MOMENT_TEXT];
 
-    zone_text(f->d->h->zone, f->since_ms, at);
-    snprintf(out, size, "the site %s is not followed since %.*s: %s", f->conf.name, ZONE_TO_MINUTE, at, f->why);
+    snprintf(out, size, "the site %s is not followed since %s: %s", f->conf.name,
+             moment_zoned(f->since_ms, f->d->h->zone, at), f->why);
 }
 
 static void set_connected(struct follower *f, const struct reader_said *said, int64_t now_ms)

@@ -11,6 +11,7 @@
 #include "cli/cmd.h"
 #include "cli/lines.h"
 #include "format/render.h"
+#include "format/words.h"
 
 struct history_conf {
     struct client_conf client;
@@ -104,6 +105,15 @@ static size_t count_empty(const struct lines *l)
     return n;
 }
 
+/* In the reader's zone; to the minute where values are of minutes or longer. */
+static const char *row_time(const struct lines *l, size_t k, char out[32])
+{
+    local_time(l->from_ms + (int64_t)k * l->step_ms, out);
+    if (l->step_ms % MINUTE_MS == 0)
+        out[LOCAL_TO_MINUTE] = 0;
+    return out;
+}
+
 static void show_table(struct buf *out, const struct lines *l, size_t first, const struct term *t)
 {
     struct column_spec *cols = mem_zero(l->n + 1, sizeof(*cols));
@@ -120,7 +130,7 @@ static void show_table(struct buf *out, const struct lines *l, size_t first, con
     for (size_t k = first; l->n && k < l->v[0].chart.n; k++) {
         struct cell *row = rows_add(&r);
         char when[32];
-        cell_text(&row[0], str_of(clock_iso(l->from_ms + (int64_t)k * l->step_ms, when)));
+        cell_text(&row[0], str_of(row_time(l, k, when)));
         for (size_t i = 0; i < l->n; i++) {
             AUTO_BUF b = BUF_INIT(64);
             if (isnan(l->v[i].v[k]))
@@ -144,7 +154,7 @@ static int show_lines(const struct history_conf *conf, const struct buf *answer,
         return client_no_hub(&conf->client, err);
     bool none = l.n == 0;
     size_t empty = picture ? 0 : count_empty(&l);
-    int64_t first_ms = l.from_ms + (int64_t)empty * l.step_ms;
+    row_time(&l, empty, when);
     if (!picture)
         show_table(&out, &l, empty,
                    &(struct term){.width = conf->width ? (int)conf->width : 0, .colour = cli_colour()});
@@ -154,7 +164,7 @@ static int show_lines(const struct history_conf *conf, const struct buf *answer,
     if (none)
         return cli_fail(&history_help, EXIT_NO, "nothing is stored of that");
     if (empty)
-        cli_fail(&history_help, 0, "no samples before %s", clock_iso(first_ms, when));
+        cli_fail(&history_help, 0, "no samples before %s", when);
     return cli_print(&history_help, &out);
 }
 

@@ -2,8 +2,8 @@
 #include "jobs/no_data.h"
 
 #include "base/buf.h"
+#include "base/moment.h"
 #include "base/order.h"
-#include "base/zone.h"
 #include "hub/handlers.h"
 #include "now/live.h"
 
@@ -69,11 +69,11 @@ bool no_data_of(const struct api *a, const struct job_fact *j, const struct run_
 
 void no_data_text(const struct no_data *s, size_t of, const struct zone *zone, struct buf *out)
 {
-    char since[24];
+    char since[MOMENT_TEXT];
     buf_adds(out, "no data ");
     if (!s->all)
         buf_addf(out, "of %zu of %zu GPUs ", s->n, of);
-    buf_addf(out, "since %.*s: ", ZONE_TO_MINUTE, zone_text(zone, s->since_ms, since));
+    buf_addf(out, "since %s: ", moment_zoned(s->since_ms, zone, since));
     if (strcmp(s->state, node_words[NODE_HUNG]) == 0)
         buf_addf(out, "the driver of %s hangs", s->node);
     else if (strcmp(s->state, node_words[NODE_UP]) == 0)

@@ -26,5 +26,5 @@ struct no_data {
 };
 /* False: there is data of all its GPUs, or the job has ended. */
 bool no_data_of(const struct api *a, const struct job_fact *j, const struct run_verdict *v, struct no_data *ret);
-/* "no data since 2026-11-19 09:02: the driver of dgx5 hangs" */
+/* "no data since 2026-11-19 09:02 CET: the driver of dgx5 hangs" */
 void no_data_text(const struct no_data *s, size_t of, const struct zone *zone, struct buf *out);

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/moment.h"
 #include "model/alert.h"
 
 #define TEXT_MAX   (200u << 10)
@@ -54,7 +55,7 @@ struct message *digest_of(const struct message *const *v, size_t n, size_t max, 
 {
     AUTO_BUF text = BUF_INIT(TEXT_MAX), title = BUF_INIT(200), alerts = BUF_INIT(1u << 16);
     struct message d = *v[0];
-    char from[24];
+    char from[MOMENT_TEXT];
     size_t taken = 0;
 
     for (; taken < n; taken++) {
@@ -72,8 +73,8 @@ struct message *digest_of(const struct message *const *v, size_t n, size_t max, 
     *ret_taken = taken;
     if (taken == 1)
         return message_copy(&d);
-    buf_addf(&title, "[%s] %zu messages since %.*s", severity_words[d.severity], count(buf_str(&text)), ZONE_TO_MINUTE,
-             zone_text(z, d.created_ms, from));
+    buf_addf(&title, "[%s] %zu messages since %s", severity_words[d.severity], count(buf_str(&text)),
+             moment_zoned(d.created_ms, z, from));
     d.kind = MESSAGE_NOTICE;
     d.rule = DIGEST_RULE;
     d.title = buf_str(&title).p;

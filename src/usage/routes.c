@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/moment.h"
 #include "base/order.h"
 #include "base/when.h"
 #include "format/render.h"
@@ -148,7 +149,7 @@ static bool is_kept(void *arg, const char *uuid)
 static int write_table(const struct usage_job *k, const struct usage_table *t, struct buf *out, struct err *err)
 {
     struct rows rows;
-    char since[24];
+    char since[MOMENT_TEXT];
 
     switch (k->format) {
     case FORMAT_TABLE:
@@ -156,7 +157,7 @@ static int write_table(const struct usage_job *k, const struct usage_table *t, s
         render_rows_text(out, &rows, &k->term);
         rows_fini(&rows);
         if (t->n && t->records_ms > t->from_ms)
-            buf_addf(out, "records since %.*s\n", ZONE_TO_MINUTE, zone_text(k->zone, t->records_ms, since));
+            buf_addf(out, "records since %s\n", moment_zoned(t->records_ms, k->zone, since));
         return 0;
     case FORMAT_CSV:
         render_usage_csv(out, t);

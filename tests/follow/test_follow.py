@@ -83,7 +83,7 @@ class Two(FollowCase):
         b.kill9()
         self.until_away(a, "munich", "cannot reach the hub")
         lib.wait_until("a notice", lambda: self.told(a))
-        self.assertRegex(self.told(a), r"^the site munich is not followed since \d{4}-\d\d-\d\d \d\d:\d\d: ")
+        self.assertRegex(self.told(a), r"^the site munich is not followed since \d{4}-\d\d-\d\d \d\d:\d\d \w+: ")
         guest = self.state(a, "?node=munich/dgx1")["nodes"][0]
         self.assertEqual((guest["state"], {d["state"] for d in guest["devices"]}), ("down", {"stale"}))
         self.assertIn("the site munich is not followed since", guest["devices"][0]["reason"])

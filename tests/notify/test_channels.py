@@ -175,7 +175,7 @@ class Joined(telling.Telling):
         self.begin()
         lib.wait_until("all came", lambda: self.channel("phone")["waiting"] == 0)
         last = self.standin.of("/phone")[-1]["body"].decode()
-        self.assertRegex(last, r"^\[warning\] 8 messages since \d{4}-\d\d-\d\d \d\d:\d\d\n")
+        self.assertRegex(last, r"^\[warning\] 8 messages since \d{4}-\d\d-\d\d \d\d:\d\d \w+\n")
         self.assertEqual([line.split(" ")[2].rstrip(":") for line in last.split("\n")[1:] if not line.startswith("  ")], self.RULES)
         self.assertEqual([line for line in last.split("\n") if line.startswith("  ")], [f"  look, {r}" for r in self.RULES])
         lib.wait_until("and that is noted", lambda: not self.on_disk("SELECT count(*) FROM notes WHERE kind = 3"))

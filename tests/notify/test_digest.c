@@ -36,7 +36,7 @@ static void all_are_in_it_in_their_order(void **unused)
     messages(v, 4);
     AUTO_FREE struct message *three = digest_of((const struct message *const *)v, 3, 60000, utc, &taken);
     assert_int_equal(taken, 3);
-    assert_string_equal(three->title, "[critical] 3 messages since 2026-11-15 00:00");
+    assert_string_equal(three->title, "[critical] 3 messages since 2026-11-15 00:00 UTC");
     assert_string_equal(three->text,
                         "00:00 [info] rule: n0\n  one\n  two\n00:01 [info] rule: n1\n00:02 [info] rule: n2");
     assert_string_equal(three->alerts, "100,101,102");
@@ -50,7 +50,7 @@ static void all_are_in_it_in_their_order(void **unused)
     const struct message *more[] = {three, v[3]};
     AUTO_FREE struct message *four = digest_of(more, 2, 60000, utc, &taken);
     assert_int_equal(taken, 2);
-    assert_string_equal(four->title, "[critical] 4 messages since 2026-11-15 00:00");
+    assert_string_equal(four->title, "[critical] 4 messages since 2026-11-15 00:00 UTC");
     assert_non_null(strstr(four->text, "\n00:03 [info] rule: n3"));
     for (size_t i = 0; i < 4; i++)
         free(v[i]);
