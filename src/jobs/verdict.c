@@ -29,8 +29,8 @@ struct reading {
     size_t cap, cap_parts, told; /* told: runs that may be parts */
     struct lookup seen;          /* GPUs that are counted, by their hash alone */
     const struct job_fact *job;
-    struct known_span known; /* of all GPUs */
-    uint8_t any[SLICE_BINS]; /* of the bins that are read now: one of them has data */
+    struct known_span known;       /* of all GPUs */
+    int64_t newest_ms[SLICE_BINS]; /* of all GPUs in the bins that are read now; 0: no data */
 };
 
 /* ---- which GPUs ---- */
@@ -146,24 +146,27 @@ static int find_facts(struct reading *r, struct err *err)
 
 /* ---- their samples ---- */
 
-static bool take_bins(struct run_gpu *g, const struct history *h, size_t series, size_t bin)
+/* Returns when its newest reading was; 0: it has none. */
+static int64_t take_bins(struct run_gpu *g, const struct history *h, size_t series, size_t bin)
 {
     struct sample mean = {.at_ms = h->from_ms + (int64_t)(bin + 1) * h->step_ms}, most = mean;
-    bool any = false;
+    int64_t newest_ms = 0;
     for (size_t k = 0; k < RUN_METRICS; k++) {
         enum metric m = run_metrics[k];
-        const struct bin *b = &h->v[(series + k) * h->n + bin];
+        size_t at = (series + k) * h->n + bin;
+        const struct bin *b = &h->v[at];
         bool newest = metrics[m].kind == KIND_COUNTER || m == M_mem_total || m == M_clock_sm_max ||
                       m == M_power_limit || m == M_power_default;
         if (!b->count)
             continue;
-        any = true;
+        newest_ms = MAX(newest_ms, h->last_ms[at]);
         sample_set(&mean, m, m == M_throttle ? b->max : newest ? b->last : b->sum / (int64_t)b->count);
         sample_set(&most, m, b->max);
     }
-    if (any)
+    most.at_ms = newest_ms;
+    if (newest_ms)
         run_gpu_add(g, &mean, &most);
-    return any;
+    return newest_ms;
 }
 
 /* n GPUs of one node, in [from, to). */
@@ -189,9 +192,11 @@ static int read_slice(struct reading *r, struct run_gpu *const *g, size_t first,
                               .once = true};
     int code = past_history(r->past, ask, &h, err);
     for (size_t i = 0; code >= 0 && i < n; i++)
-        for (size_t bin = 0; bin < h.n; bin++)
-            if (take_bins(g[first + i], &h, i * RUN_METRICS, bin) && bin < SLICE_BINS)
-                r->any[bin] = 1;
+        for (size_t bin = 0; bin < h.n; bin++) {
+            int64_t newest_ms = take_bins(g[first + i], &h, i * RUN_METRICS, bin);
+            if (bin < SLICE_BINS)
+                r->newest_ms[bin] = MAX(r->newest_ms[bin], newest_ms);
+        }
     history_fini(&h);
     return code;
 }
@@ -217,11 +222,11 @@ static int read_all(struct reading *r, struct run_gpu *const *g, struct straggli
     int code = 0;
     for (; at < v->to_ms && code >= 0; at += slice_ms) {
         int64_t end_ms = MIN(at + slice_ms, v->to_ms);
-        memset(r->any, 0, sizeof(r->any));
+        memset(r->newest_ms, 0, sizeof(r->newest_ms));
         code = read_span(r, g, at, end_ms, err);
         for (int64_t i = 0; i < SLICE_BINS; i++)
-            if (r->any[i])
-                known_span_add(&r->known, at + i * v->step_ms, at + (i + 1) * v->step_ms);
+            if (r->newest_ms[i])
+                known_span_add(&r->known, at + i * v->step_ms, r->newest_ms[i]);
         if (code >= 0 && v->step_ms <= MINUTE_MS)
             run_follow(g, v->n, end_ms, apart);
     }

@@ -124,7 +124,7 @@ static void end_minute(struct run_gpu *g, int64_t next)
 
 void run_gpu_add(struct run_gpu *g, const struct sample *mean, const struct sample *most)
 {
-    known_span_add(&g->known, mean->at_ms - g->step_ms, mean->at_ms);
+    known_span_add(&g->known, mean->at_ms - g->step_ms, most->at_ms);
     g->clock_max = sample_has(mean, M_clock_sm_max) ? value_of(mean, M_clock_sm_max) : g->clock_max;
     double clock = value_of(mean, M_clock_sm) / g->clock_max;
     for (size_t k = 0; k < RUN_VALUES; k++)

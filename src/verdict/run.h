@@ -55,7 +55,8 @@ struct run_gpu;
 struct run_gpu *run_gpu_new(int64_t from_ms, int64_t to_ms, int64_t step_ms);
 void run_gpu_gap(struct run_gpu *g, int64_t gap_ms); /* of a node that is read rarely; default: KNOWN_GAP_MS */
 void run_gpu_free(struct run_gpu *g);                /* accepts NULL */
-/* A bin that ends at mean->at_ms: means (of counters, limits and sizes the newest), and the highest values. */
+/* A bin that ends at mean->at_ms: means (of counters, limits and sizes the newest), and the highest values. Its newest
+ * reading was at most->at_ms: the rest of the bin is known only if another reading follows (known_span). */
 void run_gpu_add(struct run_gpu *g, const struct sample *mean, const struct sample *most);
 /* What it did at first, where bins begin later than the run (straggler.h). */
 struct sibling;

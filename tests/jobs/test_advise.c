@@ -168,12 +168,14 @@ static int history_of(struct store *st, const struct history_ask *a, struct hist
                             .step_ms = a->step_ms,
                             .n_series = a->n_devices * a->n_metrics,
                             .n = n,
-                            .v = mem_zero(n * a->n_devices * a->n_metrics, sizeof(struct bin))};
+                            .v = mem_zero(n * a->n_devices * a->n_metrics, sizeof(struct bin)),
+                            .last_ms = mem_zero(n * a->n_devices * a->n_metrics, sizeof(int64_t))};
     for (size_t s = 0; s < ret->n_series; s++) {
         bool last = strcmp(a->devices[s / a->n_metrics], "GPU-0004095") == 0;
         size_t k = FIRST(ARRAY_LEN(values), m, strcmp(values[m].name, a->metrics[s % a->n_metrics]) == 0);
         for (size_t i = 0; k < ARRAY_LEN(values) && i < n; i++) {
             int64_t v = value_at(&values[k], last, a->from_ms + (int64_t)i * a->step_ms);
+            ret->last_ms[s * n + i] = a->from_ms + (int64_t)(i + 1) * a->step_ms - 1;
             if (v)
                 ret->v[s * n + i] = (struct bin){.count = 1, .sum = v, .max = v, .last = v};
         }

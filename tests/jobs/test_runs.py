@@ -79,15 +79,15 @@ class Runs(lib.Case):
         self.until(lambda: not self.jobs(), node)  # it ends, and is the label's
         self.assertEqual(lib.ask_json(f"{self.hub.url}/api/v1/jobs/{lee[0]['id']}")["id"], label["id"])
 
-    def past(self, node, began, minutes, **values):
-        """A past of its own: a sample every 5 s."""
+    def past(self, node, began, minutes, step_ms=5000, **values):
+        """A past of its own: a sample every 5 s, or as often as that."""
         numbers = {"power": 8, "energy": 10, "clock": 11, "clock_max": 13, "sm": 31, "tensor": 33, "dram": 34, "active": 36, "fp32": 51, "work": 54, "flops": 55, "cpu": 57, "top": 58}
         frames = [node.facts(note=getattr(node, "note", "")), node.procs(*getattr(node, "who", ()))]
-        for i in range(minutes * 12):
+        for i in range(minutes * 60000 // step_ms):
             more = {numbers[k]: v for k, v in values.items()}
             if "energy" in values:
                 more[10] = values["energy"] * (i + 1)
-            frames.append(node.batch(at_ms=began + 5000 * i, more=more))
+            frames.append(node.batch(at_ms=began + step_ms * i, more=more))
         self.post(node, *frames)
 
     def verdict(self, job):
@@ -192,24 +192,41 @@ class Runs(lib.Case):
         self.post(node, state=2, why="the driver does not answer")
         lib.wait_until("the driver hangs", lambda: lib.ask_json(f"{self.hub.url}/api/v1/state?node=dgx1")["nodes"][0]["state"] == "hung")
         v = self.verdict(job)
-        self.assertRegex(v["sentence"], r"^1 x Test for 10 m: no data since 20\d\d-\d\d-\d\d \d\d:\d\d \w+: the driver of dgx1 hangs; 83 Wh, 0\.60 EUR$")
-        self.assertEqual((v["seconds"], v["gpu_seconds"], v["cost"], v["rules"], v["advice"], v["job"]["state"]), (600, 600, 0.6, False, [], "unfinished"))
-        self.assertEqual(v["no_data"], {"since": began + 600_000, "gpus": 1, "node": "dgx1", "state": "hung"})
+        self.assertRegex(v["sentence"], r"^1 x Test for 9 m 55 s: no data since 20\d\d-\d\d-\d\d \d\d:\d\d \w+: the driver of dgx1 hangs; 83 Wh, 0\.(59|60) EUR$")
+        self.assertEqual((v["seconds"], v["gpu_seconds"], v["cost"], v["rules"], v["advice"], v["job"]["state"]), (595, 595, 0.595, False, [], "unfinished"))
+        self.assertEqual(v["no_data"], {"since": began + 595_000, "gpus": 1, "node": "dgx1", "state": "hung"})
         self.assertGreater(v["unknown_seconds"], 2900)
         out = self.run_ok(lib.MUSTER, "run", job["id"], "--hub", self.hub.url)
         self.assertTrue(out.startswith(v["sentence"] + "\n"), out)
         self.assertNotIn("no rule finds", out)
         (listed,) = self.jobs("kind=custom")
         self.assertEqual((listed["state"], listed["end"]), ("unfinished", None))
-        self.assertAlmostEqual(listed["data_to"], began + 600_000, delta=5000)
-        self.assertRegex(self.run_ok(lib.MUSTER, "runs", "--hub", self.hub.url).splitlines()[1], r" (10 m|9 m 55 s) +unfinished ")
+        self.assertEqual(listed["data_to"], began + 595_000)
+        self.assertRegex(self.run_ok(lib.MUSTER, "runs", "--hub", self.hub.url).splitlines()[1], r" 9 m 55 s +unfinished ")
         now = node.now()
         self.post(node, node.facts(), node.procs(), *(node.batch(at_ms=now - 600_000 + 5000 * i, more={8: 500_000, 31: 9000, 36: 9900, 54: 4000}) for i in range(121)))
         v = self.verdict(job)
-        self.assertRegex(v["sentence"], r"^1 x Test for (20 m|20 m \d+ s|21 m), and 4\d m( \d+ s)? without data: active 99 %")
+        self.assertRegex(v["sentence"], r"^1 x Test for (19 m 5\d s|20 m|20 m \d+ s), and 4\d m( \d+ s)? without data: active 99 %")
         self.assertEqual((v["no_data"], v["job"]["state"], v["rules"]), (None, "running", True))
         self.assertAlmostEqual(v["gpu_seconds"], 1200, delta=20)
         self.assertAlmostEqual(v["cost"], 1.2, delta=0.02)
+
+    def test_unknown_time_begins_at_the_newest_sample(self):
+        """Of samples that are not at the ends of bins, which are of 5 s and of a minute."""
+        self.hub = self.start_hub("--runs-after", "0", "--usage-price", "Test=3.60")
+        for name, step_ms, off_ms in (("fine", 5000, 0), ("rare", 60000, 1000)):  # a bin of a minute has the time of its newest sample in 64 parts
+            with self.subTest(name):
+                node, began = sender.Node(name), (int(time.time()) // 60 - 60) * 60000 + 12_300
+                self.past(node, began, 30, step_ms=step_ms, power=500_000, sm=9000, active=9900, work=4000)
+                newest = began + 30 * 60000 - step_ms
+                job = self.label(name="train", kind="custom", node=name, devices=[node.uuid], start=began, person="kim")
+                self.post(node, state=2, why="the driver does not answer")
+                lib.wait_until("the driver hangs", lambda: lib.ask_json(f"{self.hub.url}/api/v1/state?node={name}")["nodes"][0]["state"] == "hung")
+                v = self.verdict(job)
+                self.assertEqual(v["job"]["data_to"], newest)
+                for got in (v["data_to"], v["no_data"]["since"], v["devices"][0]["data_to"], began + v["seconds"] * 1000, began + v["gpu_seconds"] * 1000):
+                    self.assertAlmostEqual(got, newest, delta=off_ms)
+                self.assertAlmostEqual(v["cost"], (newest - began) / 1000 * 0.001, delta=0.001)
 
     def test_it_can_be_turned_off(self):
         self.hub = self.start_hub("--runs-after", "0")
