@@ -358,14 +358,14 @@ static void look_usage(const struct rule_look *k)
 
 /* ---- runs ---- */
 
-static const struct advice *advised(const struct device_now *d, int64_t rule)
+static const struct advice_now *advised(const struct device_now *d, int64_t rule)
 {
     return FIND(d->advice, d->n_advice, a, (int64_t)a->rule == rule);
 }
 
 static bool is_advised(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
 {
-    const struct advice *a = d->n_advice ? advised(d, k->r->limit) : NULL;
+    const struct advice_now *a = d->n_advice ? advised(d, k->r->limit) : NULL;
 
     return a && d->state <= DEV_IN_SIGHT && !n->maintenance && k->s->now_ms - a->from_ms >= k->r->for_ms;
 }
@@ -373,22 +373,21 @@ static bool is_advised(const struct rule_look *k, const struct node_now *n, cons
 /* Of a run there is one, whichever of its GPUs was first, on whichever of its nodes: it is told once. */
 static void tell_advised(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
 {
-    const struct advice *a = advised(d, k->r->limit);
     struct auto_found run = {.start_ms = MAX(device_held_ms(d), 1)};
     char subject[UUID_MAX + 8], place[NAME_MAX_LEN + 16], who[160] = "", id[JOB_ID_LEN];
     AUTO_BUF text = BUF_INIT(1024);
 
     bool known = k->s->runs && auto_find(k->s->runs, n->key, d->fact.uuid, &run);
+    job_id_text(run.id, id);
     if (known && run.launch)
         snprintf(subject, sizeof(subject), "launch:%016" PRIx64, run.launch);
     else
-        snprintf(subject, sizeof(subject), "%s:%s", known ? "run" : "gpu",
-                 known ? job_id_text(run.id, id) : d->fact.uuid);
+        snprintf(subject, sizeof(subject), "%s:%s", known ? "run" : "gpu", known ? id : d->fact.uuid);
     snprintf(place, sizeof(place), "%s:%d", node_shown(n), (int)d->fact.index);
     buf_adds(&text, place);
     if (holders(d, who).len)
-        buf_addf(&text, ", %s's run", who);
-    buf_addf(&text, ": %s (%s)", advice_rules[a->rule].title, a->evidence);
+        buf_addf(&text, ", %s's run%s%s", who, known ? " " : "", known ? id : "");
+    buf_addf(&text, ": %s", advice_rules[k->r->limit].title);
     rule_found(k, (struct alert_finding){.subject = subject,
                                          .node = n->key,
                                          .place = place,

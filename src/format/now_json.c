@@ -310,15 +310,12 @@ static void put_advice(struct json *j, const struct device_now *d)
         return;
     json_arr(j, "advice");
     for (size_t i = 0; i < d->n_advice; i++) {
-        const struct advice *a = &d->advice[i];
+        const struct advice_now *a = &d->advice[i];
         json_obj(j, NULL);
         json_cstr(j, "rule", advice_rules[a->rule].name);
         json_cstr(j, "title", advice_rules[a->rule].title);
-        json_cstr(j, "evidence", a->evidence);
         json_cstr(j, "remedy", advice_rules[a->rule].remedy);
         json_int(j, "since", a->from_ms);
-        if (a->lost > 0)
-            json_fixed(j, "lost", (int64_t)(a->lost * 100 + 0.5), 100);
         json_end_obj(j);
     }
     json_end_arr(j);

@@ -376,15 +376,12 @@ static void get_advice(struct parse *p, const json_t *o, struct device_now *d)
         d->advice = mem_zero(n, sizeof(*d->advice));
     for (size_t i = 0; i < n && !p->bad; i++) {
         const json_t *v = json_array_get(list, i);
-        struct advice *a = &d->advice[d->n_advice];
+        struct advice_now *a = &d->advice[d->n_advice];
         char name[32] = "";
         if (!is_object(p, v, "advice"))
             return;
         NEED(v, "rule", name);
-        TEXT(v, "evidence", a->evidence);
         a->from_ms = get_ms(p, v, "since", 0);
-        a->lost = member(v, "lost") ? (double)fixed_of(p, "lost", member(v, "lost"), 100) / 100 : 0;
-        a->now = true;
         int rule = advice_by_name(str_of(name));
         a->rule = (enum advice_rule)MAX(rule, 0);
         d->n_advice += rule >= 0;

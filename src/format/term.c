@@ -418,9 +418,9 @@ static void box(struct pen *p, const struct node_now *n, const struct device_now
         device_sentence(&b, d, p->v->at_ms);
         box_line(p, b.p);
         for (size_t i = 0; i < d->n_advice && in_sight(d); i++) {
+            const struct advice_info *rule = &advice_rules[d->advice[i].rule];
             buf_reset(&b);
-            buf_adds(&b, "  ");
-            advice_why(&b, &d->advice[i]);
+            buf_addf(&b, "  %s: %s", rule->title, rule->remedy);
             box_line(p, b.p);
         }
     }

@@ -131,12 +131,6 @@ bool words_line(struct str *rest, int width, struct str *ret)
     return len > 0;
 }
 
-void advice_why(struct buf *out, const struct advice *a)
-{
-    plain_line(out, str_of(a->evidence));
-    buf_addf(out, ": %s", advice_rules[a->rule].remedy);
-}
-
 void node_sentence(struct buf *out, const struct node_now *n)
 {
     char span[24];

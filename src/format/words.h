@@ -17,8 +17,6 @@ void device_sentence(struct buf *out, const struct device_now *d, int64_t now_ms
 const char *device_service(const struct device_now *d);
 /* Why values of it are missing, where its state does not say so already; NULL: none are, or nobody knows. */
 const char *device_note(const struct device_now *d);
-/* "active 59 %, SM 53 %: feed it faster: …": behind what device_sentence says. */
-void advice_why(struct buf *out, const struct advice *a);
 /* "offline, no data for 4 m"; "up"; with a clock that is off. */
 void node_sentence(struct buf *out, const struct node_now *n);
 /* Shown as a status, without its devices: down, hung, paused, never heard, no devices, or nothing but stale ones. */

@@ -25,3 +25,9 @@ struct advice {
     double lost;         /* share of that time that heeding it would give back; 0: nobody knows */
     char evidence[200];  /* "active 59 %, SM 53 %, busiest process 1.0 cores" */
 };
+
+/* A finding of a GPU in the live state. Its numbers are those of its run's verdict (jobs/verdict.h), and only those. */
+struct advice_now {
+    enum advice_rule rule;
+    int64_t from_ms; /* since when the live rules find it: its alert counts from then */
+};

@@ -57,7 +57,7 @@ struct device_now {
     struct proc_now *procs;
     struct custom_now *custom;
     size_t n_advice;
-    struct advice *advice; /* what to do about how it is used, the best first; NULL: nothing. The device's */
+    struct advice_now *advice; /* what to do about how it is used, the best first; NULL: nothing. The device's */
     struct booking_now *booking, *next; /* who has it booked now, and who next; NULL: nobody. The device's */
     const char *display, *brief; /* what screens call its model, and where there is little room; NULL: as it is */
     int64_t price;               /* of an hour, millionths of the view's currency; 0: none is told */

@@ -74,10 +74,10 @@ static bool tell(struct device_now *d, struct advice *v, size_t n)
     SORT(v, left, by_lost);
     bool same = same_rules(d, v, n);
     if (!same)
-        d->advice = n ? mem_grow(d->advice, n, sizeof(*v)) : (free(d->advice), NULL);
+        d->advice = n ? mem_grow(d->advice, n, sizeof(*d->advice)) : (free(d->advice), NULL);
     d->n_advice = n;
-    if (n)
-        memcpy(d->advice, v, n * sizeof(*v));
+    for (size_t i = 0; i < n; i++)
+        d->advice[i] = (struct advice_now){v[i].rule, v[i].from_ms};
     return !same;
 }
 

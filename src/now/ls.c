@@ -93,14 +93,11 @@ static void processes(struct cell *c, const struct view *v, const struct device_
         cell_text(c, buf_str(&b));
 }
 
-/* Its name for scripts; on a screen why, and what to do. */
-static void advice(struct cell *c, const struct advice *a)
+/* Its name for scripts; on a screen what to do. */
+static void advice(struct cell *c, const struct advice_info *rule)
 {
-    AUTO_BUF b = BUF_INIT(1024);
-
-    advice_why(&b, a);
-    cell_some_text(c, advice_rules[a->rule].name);
-    cell_screen(c, "%s", b.p);
+    cell_some_text(c, rule->name);
+    cell_screen(c, "%s", rule->remedy);
 }
 
 /* "rack=a1, team=vision" */
@@ -137,7 +134,7 @@ static void add_detail(struct cell *row, const struct view *v, const struct devi
         }
         processes(&row[PROCESSES], v, d);
         if (d->n_advice)
-            advice(&row[WHAT_TO_DO], &d->advice[0]);
+            advice(&row[WHAT_TO_DO], &advice_rules[d->advice[0].rule]);
     }
 }
 

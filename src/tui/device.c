@@ -23,9 +23,8 @@ int device_page(const struct top *t, struct sheet *s, int y, int h, const struct
     for (struct str rest = buf_str(&b), line; words_line(&rest, s->w - 3, &line);)
         sheet_putf(s, y++, 3, s->w - 3, state, "%.*s", STR_ARG(line));
     for (size_t i = 0; i < d->n_advice && d->state <= DEV_IN_SIGHT; i++) {
-        buf_reset(&b);
-        advice_why(&b, &d->advice[i]);
-        sheet_putf(s, y++, 3, s->w - 3, STYLE_PLAIN, "%s", b.p);
+        const struct advice_info *rule = &advice_rules[d->advice[i].rule];
+        sheet_putf(s, y++, 3, s->w - 3, STYLE_PLAIN, "%s: %s", rule->title, rule->remedy);
     }
     for (struct str rest = str_of(device_note(d) ? device_note(d) : ""), line; words_line(&rest, s->w - 3, &line);)
         sheet_putf(s, y++, 3, s->w - 3, STYLE_PLAIN | STYLE_DIM, "%.*s", STR_ARG(line));

@@ -520,8 +520,7 @@ static void on_run(void *arg, const struct alert_rule *r, const struct alert_fin
 static void advise(struct device_now *d, enum advice_rule which, int64_t from_ms)
 {
     d->advice = mem_grow(d->advice, d->n_advice + 1, sizeof(*d->advice));
-    d->advice[d->n_advice++] = (struct advice){.rule = which, .from_ms = from_ms, .now = true, .lost = 0.4};
-    SET(d->advice[d->n_advice - 1].evidence, "active 59 %%, SM 53 %%");
+    d->advice[d->n_advice++] = (struct advice_now){.rule = which, .from_ms = from_ms};
 }
 
 static void nothing_begins(UNUSED void *arg, UNUSED const struct job_fact *j) {}
@@ -545,7 +544,7 @@ static void what_a_run_is_used_for_is_told_once_a_run(void **unused)
     advise(&d[1], ADVICE_spinning, NOW - 599000); /* not for ten minutes yet */
     alert_rules_look(rules, &s, on_run, &b);
     has(&b, "run-spinning gpu:GPU-dgx1-0 dgx1:0 ", true);
-    has(&b, "runs, but does almost nothing (active 59 %, SM 53 %)\n", true);
+    has(&b, "runs, but does almost nothing\n", true);
     has(&b, "dgx1:1", false);
     has(&b, "run-starved", false); /* off unless told */
     auto_set(runs, &(struct auto_conf){120000, 300000});

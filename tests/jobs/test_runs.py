@@ -228,6 +228,29 @@ class Runs(lib.Case):
                     self.assertAlmostEqual(got, newest, delta=off_ms)
                 self.assertAlmostEqual(v["cost"], (newest - began) / 1000 * 0.001, delta=0.001)
 
+    def test_only_the_verdict_of_a_run_has_the_numbers_of_a_finding(self):
+        """The live rules begin with the hub, the verdict with the run: what they count differs, so screens show the verdict's or none."""
+        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+            f.write("alerts:\n  run-starved: {for: 0s}\n  node-new: off\n")
+        self.hub = self.start_hub("--runs-after", "0", "--rule-stale-after", "10m", "--config", self.path("muster.yaml"))
+        node = sender.Node("dgx1")
+        began = node.now() - 300_000
+        node.who = (41, "kim", "python", "python train.py"),
+        self.past(node, began, 5, sm=5300, tensor=4000, dram=2000, active=5900, fp32=100, work=4000, cpu=1500, top=1000)
+        job = self.label(name="train", kind="custom", node="dgx1", devices=[node.uuid], start=began, person="kim")
+        (live,) = lib.wait_until("the live rules find it", lambda: lib.ask_json(f"{self.hub.url}/api/v1/state?node=dgx1")["nodes"][0]["devices"][0].get("advice"))
+        (found,) = self.verdict(job)["advice"]
+        self.assertIn("active 59 %", found["evidence"])
+        self.assertEqual({k: found[k] for k in ("rule", "title", "remedy")}, {k: live[k] for k in live if k != "since"})
+        alerts = lib.wait_until("its alert", lambda: lib.ask_json(self.hub.url + "/api/v1/alerts?all")["rows"])
+        self.assertEqual([(a["rule"], a["text"]) for a in alerts], [("run-starved", "dgx1:0, kim's run: waits for the host")])
+        listed = self.run_ok(lib.MUSTER, "ls", "-l", "--width", "400", "--hub", self.hub.url)
+        boxes = lib.ask(self.hub.url + "/?term=true&detail=true&width=160")[2].decode()
+        for screen in (listed, boxes):
+            self.assertIn(found["title"], screen)
+            self.assertIn(found["remedy"], screen)
+            self.assertNotIn("active 59 %", screen)
+
     def test_it_can_be_turned_off(self):
         self.hub = self.start_hub("--runs-after", "0")
         node = sender.Node("dgx1")

@@ -633,7 +633,7 @@ static void advice_is_asked_by_the_names_of_rules(void **unused)
         {"advice!=none", true, false, false, false, false},
         {"advice:f* or advice:st*", true, false, false, false, false},
     };
-    struct advice a = {.rule = ADVICE_starved};
+    struct advice_now a = {.rule = ADVICE_starved};
     struct proc_fact fact = {.pid = 1, .user = "kim"};
     struct proc_now proc = {.fact = &fact};
     struct device_now v[5] = {0};

@@ -96,11 +96,11 @@ static void what_a_gpu_is_used_for_stands_in_its_state(void **unused)
         struct node_now *n = make_node(l, rows[0].s.at_ms);
         send_job(l, n, count, "kim");
         const struct device_now *d = &n->devices[0];
-        print_message("%s: %s\n", jobs[i].job, d->n_advice ? d->advice[0].evidence : "nothing");
+        print_message("%s: %s\n", jobs[i].job, d->n_advice ? advice_rules[d->advice[0].rule].title : "nothing");
         assert_int_equal(d->n_advice, rows[0].want[0] != 0);
         if (d->n_advice) {
             assert_string_equal(advice_rules[d->advice[0].rule].name, rows[0].want);
-            assert_true(d->advice[0].now && d->advice[0].evidence[0] && d->advice[0].from_ms >= rows[0].s.at_ms);
+            assert_true(d->advice[0].from_ms >= rows[0].s.at_ms);
         }
         live_free(l);
     }

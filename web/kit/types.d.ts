@@ -56,7 +56,7 @@ export interface Device {
     ages?: Record<string, number>;
     throttle?: string[];
     service?: string;
-    advice?: { rule: string; title: string; evidence: string; remedy: string; since: number; lost?: number }[];
+    advice?: { rule: string; title: string; remedy: string; since: number }[];
     processes: Process[];
     custom?: Record<string, number>;
     /** The one under way. */

@@ -53,7 +53,7 @@ async function adviceOfRun(uuid, signal) {
     return advice.filter((/** @type {any} */ a) => a.now && a.devices.includes(uuid)).map((/** @type {any} */ a) => ({ ...a, run }));
 }
 
-/** What to do about it: of a GPU with a run that of the run, so that both pages have the same numbers; else what the rules find live. site: the hub has no runs of followed sites. @param {{ d: import("../kit/types").Device, site?: string }} props */
+/** What to do about it: of a GPU with a run that of the run, so that both pages have the same numbers; else what the rules find live, which has no numbers. site: the hub has no runs of followed sites. @param {{ d: import("../kit/types").Device, site?: string }} props */
 function Advice({ d, site }) {
     const [ofRun, setOfRun] = useState(/** @type {any[] | null | undefined} */ (undefined));
     useEffect(() => {
@@ -68,7 +68,7 @@ function Advice({ d, site }) {
         };
     }, [d.uuid, site]);
     if (ofRun === undefined) return null;
-    return (ofRun ?? d.advice ?? []).map((a) => html`<p class="note">${a.title} (${a.evidence}): ${a.remedy}${a.run && html` <a href=${`/run/${a.run.id}`}>${a.run.name}</a>`}</p>`);
+    return (ofRun ?? d.advice ?? []).map((a) => html`<p class="note">${a.title}${a.evidence && ` (${a.evidence})`}: ${a.remedy}${a.run && html` <a href=${`/run/${a.run.id}`}>${a.run.name}</a>`}</p>`);
 }
 
 /** @param {{ arg: string }} props */
