@@ -128,7 +128,7 @@ static void a_bad_flag_gets_one_clear_sentence(void **unused)
         {{"--rule-offset=-6"}, "--rule-offset: '-6' is below -5"},
         {{"-c", "amd"}, "-c: 'amd' is not one of auto, nvml, smi"},
         {{"--demo=maybe"}, "--demo: 'maybe' is not yes or no"},
-        {{"--no-demo=yes"}, "--no-demo takes no value"},
+        {{"--no-demo=yes"}, "--no-demo accepts no value"},
         {{"--hub", "a\nb"}, "--hub: the value has control characters or is not UTF-8"},
         {{"--token", "s3cret\x01"}, "--token: the value is not plain text"},
     };

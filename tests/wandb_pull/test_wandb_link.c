@@ -295,7 +295,7 @@ static void errors_of_every_shape_become_one_sentence(void **unused)
         {200, "[]", "Ask: the answer is not JSON", -EBADMSG},
         {200, "{}", "Ask: the answer has no data", -EBADMSG},
         {200, "{\"data\":null}", "Ask: the answer has no data", -EBADMSG},
-        {200, "{\"data\":{},\"errors\":[{}]}", "Ask: the answer says that something failed, and not what", -EPROTO},
+        {200, "{\"data\":{},\"errors\":[{}]}", "Ask: the response reports a failure without a reason", -EPROTO},
         {200, "{\"data\":{},\"errors\":[]}", "", 0},
         {200, "{\"data\":{},\"errors\":null,\"error\":null}", "", 0},
         {200, "{\"data\":{\"a\":\"b\\u0000c\"},\"extensions\":{}}", "", 0},
