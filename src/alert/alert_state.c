@@ -1,6 +1,4 @@
-/*
- * alert_state.c: a table of what each rule found, by rule and subject, and the steps from found to firing to resolved.
- */
+/* alert_state.c: a table of findings by rule and subject, and their transitions from pending to firing to resolved. */
 #include "alert/alert_state.h"
 
 #include "base/lookup.h"
@@ -11,23 +9,23 @@ struct entry {
     struct alert *a;
     uint64_t key;
     int64_t for_ms, clear_ms;
-    int64_t gone_ms; /* firing, and not found since; 0: found */
+    int64_t gone_ms; /* time since when a firing alert is not found; 0: found */
     bool seen;
-    bool before; /* it fired before this start, and was not found since */
-    bool lasts;  /* as of its rule */
+    bool before; /* fired before this start, and not found since */
+    bool lasts;  /* copy of the rule's flag */
 };
 
 struct alert_states {
     struct entry *v;
     size_t n, cap;
-    struct lookup by_key; /* places in v */
+    struct lookup by_key; /* indices into v */
     int64_t started_ms, now_ms, last_id;
     const struct alert **all;
     size_t cap_all;
     alert_states_goes_on_fn *goes_on;
     void *goes_on_arg;
-    struct alert **old; /* read back, of what lasts: a ring of the newest, until the first look; NULL: none */
-    size_t n_old;       /* in all */
+    struct alert **old; /* loaded lasting notices: a ring of the newest, until the first evaluation; NULL: none */
+    size_t n_old;       /* total number loaded */
 };
 
 static uint64_t mix(uint64_t h, const char *s)
@@ -74,7 +72,7 @@ static struct entry *find(struct alert_states *w, const char *rule, const char *
 
 static void replace(struct entry *e, const struct alert *a)
 {
-    struct alert *to = alert_copy(a); /* before what it may borrow from goes */
+    struct alert *to = alert_copy(a); /* copy first: a may borrow from e->a */
 
     free(e->a);
     e->a = to;
@@ -130,7 +128,7 @@ void alert_states_load(struct alert_states *w, const struct alert *a, const stru
         return;
     }
     struct entry *e = find(w, a->rule, a->subject);
-    if (a->notice && e && (a->since_ms > e->a->since_ms || !e->a->fired_ms)) { /* the newest that was told counts */
+    if (a->notice && e && (a->since_ms > e->a->since_ms || !e->a->fired_ms)) { /* keep the newest reported one */
         replace(e, a);
     } else if (!e && (a->notice || alert_state(a) == ALERT_FIRING) && w->n < ALERT_STATES_MAX) {
         e = add(w, a);
@@ -147,7 +145,7 @@ static void index_entries(struct alert_states *w)
         lookup_add_place(&w->by_key, w->v[i].key, i);
 }
 
-/* It does not count any more: the next look, or what is taken next, ends it. */
+/* Removes an alert that another hub resolved. */
 static void drop_entry(struct alert_states *w, struct entry *e)
 {
     free(e->a);
@@ -163,7 +161,7 @@ void alert_states_take(struct alert_states *w, const struct alert *a, const stru
     if (a->notice || !e)
         alert_states_load(w, a, r);
     else if (!a->resolved_ms && a->id >= e->a->id && (a->id > e->a->id || a->tells >= e->a->tells))
-        replace(e, a); /* a state of before somebody was told may come late */
+        replace(e, a); /* ignore late states from before a notification */
     else if (a->resolved_ms && a->id == e->a->id)
         drop_entry(w, e);
 }
@@ -219,16 +217,16 @@ void alert_states_see(void *states, const struct alert_rule *r, const struct ale
                       .told_to = ""};
 
     if (e && e->seen)
-        return; /* twice in one look */
+        return; /* found twice in one evaluation */
     if (f->weak && !(e && e->a->fired_ms))
         return;
     if (e && a.notice) {
         if (a.since_ms <= (r->lasts ? MAX(e->a->fired_ms, e->a->since_ms) : e->a->since_ms)) {
-            e->seen = true; /* told of before, and it goes on */
+            e->seen = true; /* reported before, and still there */
             return;
         }
         replace(e, &a);
-    } else if (e) { /* what it says of itself may be news */
+    } else if (e) { /* its text may have changed */
         a.id = e->a->id;
         a.fired_ms = e->a->fired_ms;
         a.told_ms = e->a->told_ms;
@@ -249,7 +247,7 @@ void alert_states_see(void *states, const struct alert_rule *r, const struct ale
     e->clear_ms = r->clear_ms;
 }
 
-/* A notice that was not found: whether it need not be known any more. n_lasting: how many are, though they are old. */
+/* Whether a notice that was not found can be forgotten. Adds to n_lasting if it is old and must be kept. */
 static bool is_past(const struct alert_states *w, const struct entry *e, size_t *n_lasting)
 {
     if (w->now_ms - e->a->fired_ms < ALERT_STATES_NOTICE_MS)
@@ -277,7 +275,7 @@ void alert_states_end(struct alert_states *w, alert_states_change_fn *change, vo
             change(arg, e->a);
         } else if (!e->seen && !e->a->fired_ms) {
             over = true;
-        } else if (e->a->notice) { /* known, so that it is not told again */
+        } else if (e->a->notice) { /* keep it, to avoid a second notification */
             over = !e->seen && is_past(w, e, &n_lasting);
         } else if (!e->seen && !(e->before && settling)) {
             e->gone_ms = e->gone_ms ? e->gone_ms : w->now_ms;

@@ -1,4 +1,4 @@
-/* baseline.c: adds up the last hours, the same hours of the weeks before, and the last day, and compares them. */
+/* baseline.c: adds up the last hours, the same hours of earlier weeks, and the last day, and compares them. */
 #include "alert/baseline.h"
 
 #include "alert/usual.h"
@@ -6,10 +6,10 @@
 #include "base/order.h"
 
 #define LATE_MS   600000ll
-#define HOURS     2   /* far from what is usual for so many in a row */
+#define HOURS     2   /* consecutive unusual hours before a finding */
 #define FOUND_MAX 500 /* of one kind */
 
-/* What somebody used in each hour: [hour, the newest first][0: then, else so many weeks before]. */
+/* A user's usage per hour: [hour, newest first][0: that hour; i: the same hour i weeks earlier]. */
 struct user {
     const char *kind, *name; /* "company", "acme"; "cluster", "" */
     int64_t used[HOURS][1 + USUAL_WEEKS];

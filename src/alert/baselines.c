@@ -1,4 +1,4 @@
-/* baselines.c: decides when to look at usage, hands a worker what it needs for that, and keeps what it found. */
+/* baselines.c: decides when to check usage, passes a job to a worker thread, and keeps the findings. */
 #include "alert/baselines.h"
 
 #include "alert/baseline.h"
@@ -7,15 +7,15 @@
 #include "base/workers.h"
 #include "usage/ledger.h"
 
-#define PATIENCE_MS 7200000ll /* what is not counted by then is not waited for */
+#define PATIENCE_MS 7200000ll /* wait at most this long for an hour to be counted */
 #define RETRY_MS    300000ll
 #define LIMIT_MS    120000
 
 struct baselines {
     struct hub *h;
     bool running;
-    int64_t done_ms;  /* the hour that was looked at last began */
-    int64_t again_ms; /* not before; monotonic */
+    int64_t done_ms;  /* start of the hour checked last */
+    int64_t again_ms; /* earliest time of the next attempt; monotonic */
     struct usage_baseline found;
 };
 
@@ -41,7 +41,7 @@ static int each_of(void *arg, const struct store_each *e, struct err *err)
 static void errand_run(struct work_job *j)
 {
     struct errand *k = (struct errand *)j;
-    struct store *beside = NULL; /* of this thread's own */
+    struct store *beside = NULL; /* this thread's own store */
     struct zone *z = NULL;
 
     k->code = store_open_tools(&beside, k->dir, NULL, &k->err);

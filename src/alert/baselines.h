@@ -1,6 +1,6 @@
 /*
- * baselines.h: looks once an hour, when the hour is over and counted, whether the usage of companies, teams and the
- * cluster is unusual (baseline.h). The work is done on a worker.
+ * baselines.h: checks the usage of companies, teams and the cluster once an hour, after the hour is counted
+ * (baseline.h). The work is done on a worker thread.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 struct baselines;
 struct baselines *baselines_new(struct hub *h);
-void baselines_free(struct baselines *x); /* after the workers */
+void baselines_free(struct baselines *x); /* call after the workers ended */
 void baselines_tick(struct baselines *x, int64_t now_ms);
-/* What was found last; borrowed until the loop turns. */
+/* The last findings; valid until the end of this event loop iteration. */
 const struct usage_news *baselines_now(const struct baselines *x, size_t *ret_n);

@@ -1,4 +1,4 @@
-/* builtin.c: the table of the built-in rules, and the functions of those that the filter language cannot express. */
+/* builtin.c: the table of built-in rules, and the functions of rules that the filter language cannot express. */
 #include "alert/builtin.h"
 
 #include <inttypes.h>
@@ -51,7 +51,8 @@ static void tell_off(const struct rule_look *k, const struct node_now *n, UNUSED
     rule_found_at(k, n, NULL, 0, "the clock of %s is off by %.1f s", node_shown(n), (double)n->clock_off_ms / 1000);
 }
 
-/* Two came with one name, or with one GPU: the second is told apart, and somebody must say which is which. */
+/* Two nodes report the same name or the same GPU: the second one gets a suffix, and an admin must resolve the
+ * conflict. */
 static bool is_second(const struct device_fact *f)
 {
     return !f->parent[0] && !f->lost && strchr(f->uuid, '~');
@@ -85,7 +86,7 @@ int32_t alert_gpus(const struct node_now *n)
     return count;
 }
 
-/* How many it should have, as muster.yaml says; -1: it does not. */
+/* Number of GPUs configured in muster.yaml; -1: not configured. */
 static int32_t expected_by_us(const struct scene *s, const struct node_now *n)
 {
     const struct gpus_expected *by_us = FIND(s->expect, s->n_expect, e, str_glob(str_of(e->node), str_of(n->name)));
@@ -93,7 +94,7 @@ static int32_t expected_by_us(const struct scene *s, const struct node_now *n)
     return by_us ? by_us->n : -1;
 }
 
-/* That, else the most it had. 0: not known. */
+/* The configured number, else the maximum seen; 0: unknown. */
 static int32_t expected(const struct scene *s, const struct node_now *n)
 {
     int32_t by_us = expected_by_us(s, n);
@@ -101,7 +102,7 @@ static int32_t expected(const struct scene *s, const struct node_now *n)
     return by_us >= 0 ? by_us : s->gpus_had ? s->gpus_had(s->gpus_arg, n->key) : 0;
 }
 
-/* What is gone was taken out on purpose. */
+/* Missing GPUs were removed on purpose. */
 static bool has_enough(const struct scene *s, const struct node_now *n)
 {
     int32_t by_us = expected_by_us(s, n);
@@ -109,7 +110,7 @@ static bool has_enough(const struct scene *s, const struct node_now *n)
     return by_us >= 0 && alert_gpus(n) >= by_us;
 }
 
-/* Told of as lost, and since then hub and agent began anew: neither knows of it any more. */
+/* Reported as lost, but since then hub and agent restarted: neither knows the GPU. */
 static bool forgotten(const struct scene *s, const struct alert *a)
 {
     const struct node_now *on;
@@ -117,7 +118,7 @@ static bool forgotten(const struct scene *s, const struct alert *a)
     return a->device[0] && !live_find_device(s->live, str_of(a->device), &on);
 }
 
-/* It is still lost until its node has as many as it should. */
+/* A lost GPU stays lost until its node has the expected number of GPUs. */
 static void look_forgotten(const struct rule_look *k)
 {
     for (size_t i = 0; i < k->s->n_lost; i++) {
@@ -136,7 +137,7 @@ static void look_forgotten(const struct rule_look *k)
     }
 }
 
-/* Those that gpu-lost tells of are not told of again. */
+/* Skips GPUs that gpu-lost reports. */
 static bool is_missing(const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
     const struct scene *s = k->s;
@@ -146,7 +147,7 @@ static bool is_missing(const struct rule_look *k, const struct node_now *n, UNUS
     int32_t want = expected(s, n), have = alert_gpus(n);
     for (size_t i = 0; have < want && i < n->n_devices; i++)
         have += !n->devices[i].fact.parent[0] && n->devices[i].fact.lost;
-    for (size_t a = 0; have < want && a < s->n_lost; a++) /* of few nodes: there may be many of those */
+    for (size_t a = 0; have < want && a < s->n_lost; a++) /* of few nodes: there may be many such nodes */
         have += strcmp(s->lost[a]->node, n->key) == 0 && forgotten(s, s->lost[a]);
     return have < want;
 }
@@ -191,7 +192,7 @@ static void tell_throttled(const struct rule_look *k, const struct node_now *n, 
                   throttle_text(throttled(k, d), words).p);
 }
 
-/* Below that it begins, and below twice that it goes on. */
+/* The limit. The alert starts below it, and continues below twice the limit. */
 static int64_t least_memory(const struct rule_look *k, const struct device_now *d)
 {
     return d->now.v[M_mem_total] / 10000 * (10000 - k->r->limit);
@@ -241,16 +242,16 @@ static void tell_idle(const struct rule_look *k, const struct node_now *n, const
                   holders(d, who).len ? who : "somebody");
 }
 
-/* ---- what happened ---- */
+/* ---- events ---- */
 
-/* Of nodes, told once each time. */
+/* Events of nodes: one notification per event. */
 static void look_happened(const struct rule_look *k)
 {
     static const char *const texts[][2] = {[EVENT_NEW] = {"", " is new: it was "},
                                            [EVENT_BACK] = {"", " is "},
                                            [EVENT_START] = {"the agent on ", " started: "}};
 
-    for (size_t i = k->s->n_recent; i-- > 0;) { /* the newest first: of those before it nothing is told again */
+    for (size_t i = k->s->n_recent; i-- > 0;) { /* newest first: older events are not reported again */
         const struct recent *e = &k->s->recent[i];
         bool fits = e->kind == (uint16_t)k->r->limit && !e->device[0];
         const struct node_now *n = fits ? live_find(k->s->live, e->node) : NULL;
@@ -260,13 +261,13 @@ static void look_happened(const struct rule_look *k)
     }
 }
 
-/* What was found in W&B's runs: each by itself. */
+/* Findings about W&B runs: one alert each. */
 static void look_wandb(const struct rule_look *k)
 {
     for (size_t i = k->s->n_recent; i-- > 0;) {
         const struct recent *e = &k->s->recent[i];
         char subject[40];
-        if (e->kind != EVENT_WANDB || str_starts(str_of(e->text), "done")) /* a pull that came to its end */
+        if (e->kind != EVENT_WANDB || str_starts(str_of(e->text), "done")) /* the pull has finished */
             continue;
         snprintf(subject, sizeof(subject), "wandb:%" PRId64, e->code);
         rule_found(k, (struct alert_finding){.subject = subject, .text = e->text, .since_ms = e->at_ms});
@@ -275,7 +276,7 @@ static void look_wandb(const struct rule_look *k)
 
 static void look_recent(const struct rule_look *k)
 {
-    for (size_t i = k->s->n_recent; i-- > 0;) { /* the newest of each is the one told of */
+    for (size_t i = k->s->n_recent; i-- > 0;) { /* newest first: the newest event of each subject is reported */
         const struct recent *e = &k->s->recent[i];
         const struct node_now *n = NULL;
         const struct device_now *d = e->device[0] ? live_find_device(k->s->live, str_of(e->device), &n) : NULL;
@@ -330,7 +331,7 @@ static void look_bookings(const struct rule_look *k)
                      place, v[i]->person);
         else
             snprintf(text, sizeof(text), "%s has booked %.100s and does not use it", v[i]->person, place);
-        AUTO_BUF persons = BUF_INIT(USE_NAMES * (size_t)BOOKING_PERSON_MAX * 2); /* the booker is the last */
+        AUTO_BUF persons = BUF_INIT(USE_NAMES * (size_t)BOOKING_PERSON_MAX * 2); /* the person who booked is the last */
         for (size_t p = 0; p < n_others && taken; p++)
             buf_addf(&persons, "%s, ", others[p]);
         buf_adds(&persons, v[i]->person);
@@ -370,7 +371,7 @@ static bool is_advised(const struct rule_look *k, const struct node_now *n, cons
     return a && d->state <= DEV_IN_SIGHT && !n->maintenance && k->s->now_ms - a->from_ms >= k->r->for_ms;
 }
 
-/* Of a run there is one, whichever of its GPUs was first, on whichever of its nodes: it is told once. */
+/* One notice per run, regardless of which of its GPUs or nodes comes first. */
 static void tell_advised(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
 {
     struct auto_found run = {.start_ms = MAX(device_held_ms(d), 1)};
@@ -423,8 +424,7 @@ static void look_hub(const struct rule_look *k)
 
 /* ---- the table ---- */
 
-/* A row: its name and severity, how long it must last and be gone for, when it fires, what to do then; and how it
- * looks. */
+/* A row: name, severity, duration before it fires and before it is resolved, condition, advice, function. */
 #define RULE(name_, severity_, for_, clear_, about_, advice_, ...)                                                     \
     {                                                                                                                  \
         .name = name_, .severity = SEV_##severity_, .for_ms = for_, .clear_ms = clear_, .about = about_,               \
@@ -497,11 +497,11 @@ const struct alert_rule alert_builtin[] = {
     RULE("booking-unused", INFO, HOUR, 2 * MIN_, "what is booked is not used",
          "give it back: muster book --release NUMBER (muster book --list has it)", .person = true,
          .you = "you booked {places} and have not used it for {for}", .look = look_bookings, .limit = USE_UNUSED),
-/* off unless told, but for the two that waste whole GPUs */
+/* off by default, except for the two that waste whole GPUs */
 #define RUN_ON(rule_) ((rule_) == ADVICE_spinning || (rule_) == ADVICE_straggler)
 #define ADVICE(id, name_, title, remedy)                                                                               \
     RULE("run-" name_, INFO, ADVICE_##id == ADVICE_straggler ? 0 : 10 * MIN_, 0,                                       \
-         "a GPU of a run, notified once a run: " title, remedy, .notice = true, .lasts = true, .now_only = true,           \
+         "a GPU of a run, notified once a run: " title, remedy, .notice = true, .lasts = true, .now_only = true,       \
          .person = true, .off = !RUN_ON(ADVICE_##id), .you = "your run on {places}: " title, OF_GPU(advised),          \
          .limit = ADVICE_##id),
 #include "model/advice.def"

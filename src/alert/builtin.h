@@ -5,5 +5,5 @@
 #include "model/alert.h"
 
 extern const struct alert_rule alert_builtin[]; /* name NULL at the end */
-/* Whether the run goes on that this notice is of, as its subject says; false where it is of none. */
+/* Whether the run named in the subject of this notice is still running. False if the notice is not about a run. */
 bool alert_run_goes_on(const struct auto_runs *runs, const struct alert *a);

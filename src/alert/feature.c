@@ -1,6 +1,6 @@
 /*
- * feature.c: alerts in the hub: runs the rules every few seconds, stores what changed, keeps silences and the alerts of
- * the last hours.
+ * feature.c: alerts in the hub. Evaluates the rules every few seconds, stores changes, and keeps silences and recent
+ * alerts.
  */
 #include "alert/feature.h"
 
@@ -28,14 +28,14 @@
 
 #define LOOK_MS    5000
 #define LOOK_MOST  30000
-#define LOOK_PART  160  /* looking takes at most such a part of a processor: of very many nodes it is done less often */
-#define TURN_US    3000 /* of looking in one turn of the loop: of very many nodes it takes several, … */
-#define TURN_NODES 64   /* … so many nodes at a time, … */
-#define BEGIN_MOST 4    /* … and from the first one again where nodes were renamed, but not for ever */
+#define LOOK_PART  160  /* evaluation uses at most 1/LOOK_PART of a CPU; with very many nodes it runs less often */
+#define TURN_US    3000 /* evaluation time per event loop iteration; very many nodes need several iterations */
+#define TURN_NODES 64   /* nodes per step */
+#define BEGIN_MOST 4    /* maximum starts of one evaluation: renamed nodes restart it */
 #define RECENT_MS  3600000
-#define WANDB_MS   86400000 /* what a pull found is told once, also to a hub that was away */
+#define WANDB_MS   86400000 /* findings of a pull are reported once, also by a hub that was down */
 #define RECENT_MAX 2000
-#define PAST_MAX   1000 /* resolved ones kept at hand */
+#define PAST_MAX   1000 /* resolved alerts in memory */
 #define PAST_MS    (7 * 86400000ll)
 
 struct hub_alerts {
@@ -44,14 +44,14 @@ struct hub_alerts {
     struct alert_states *watch;
     struct recent *recent;
     size_t n_recent, cap_recent;
-    struct alert **past; /* resolved last is last */
+    struct alert **past; /* ordered by the time they were resolved */
     size_t n_past, cap_past;
     const struct alert **past_list;
     struct alert_teller *teller;
     struct channel_now *channels;
     struct baselines *baselines;
     struct gpus *gpus;
-    struct alert **lost; /* of GPUs that are gone: copies of those that fire */
+    struct alert **lost; /* copies of firing alerts about lost GPUs */
     size_t n_lost, cap_lost;
     struct silence **silences;
     size_t n_silences, cap_silences;
@@ -124,8 +124,8 @@ static void close_alerts(void *self)
     free(d);
 }
 
-/* A rule that leads nowhere would tell nobody. Without the section nothing is told at all (`config show` leaves it
- * out). */
+/* A rule whose channels do not exist would notify no one. Without the section no notifications are sent (`config show`
+ * omits it). */
 static int check_channels(const struct alert_rules *rules, const struct hub_conf *conf, struct err *err)
 {
     const struct opt_section *section = hub_conf_value(conf, "channels");
@@ -167,7 +167,7 @@ static void take_rules(void *self, void *next)
     d->rules = next;
 }
 
-/* ---- what was before ---- */
+/* ---- earlier alerts ---- */
 
 static bool ended_before(const struct alert *a, const struct alert *b)
 {
@@ -180,13 +180,13 @@ static void keep_past(struct hub_alerts *d, struct alert *a)
         free(d->past[0]);
         memmove(d->past, d->past + 1, --d->n_past * sizeof(*d->past));
     }
-    size_t at = d->n_past; /* read back they come as they fired, and from another hub late */
+    size_t at = d->n_past; /* loaded alerts come in the order they fired; another hub's come late */
     while (at && ended_before(a, d->past[at - 1]))
         at--;
     VEC_INSERT(d->past, d->n_past, d->cap_past, at, a);
 }
 
-/* Is anybody to be told? */
+/* Queues the resolved message, unless the rule sends none. */
 static void keep_over(struct hub_alerts *d, const struct alert *a, int64_t now_ms)
 {
     const struct alert_rule *r = alert_rules_find(d->rules, a->rule);
@@ -229,7 +229,7 @@ static void load_silence(void *arg, const struct note *n)
         free(s);
 }
 
-/* For the rules that look at what happened. */
+/* For rules about events. */
 static void keep_event(void *arg, const char *node, const char *device, const struct node_event *e)
 {
     struct hub_alerts *d = arg;
@@ -255,7 +255,7 @@ static int load_alerts(void *self, struct err *err)
     return MIN(r, 0);
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static size_t silence_at(const struct hub_alerts *d, int64_t id)
 {
@@ -348,9 +348,9 @@ static void forget_old(struct hub_alerts *d, int64_t now_ms)
     d->n_silences = n;
 }
 
-/* ---- looking ---- */
+/* ---- evaluation ---- */
 
-/* What could not be stored is tried by nobody again: it would fire anew after a restart. */
+/* A failed write is not repeated: the alert would fire again after a restart. */
 static void kept(UNUSED void *arg, int result)
 {
     if (result < 0)
@@ -390,7 +390,7 @@ static void copy_lost(struct hub_alerts *d)
             VEC_ADD(d->lost, d->n_lost, d->cap_lost, alert_copy(a));
 }
 
-/* What there is to know of nodes and their GPUs. */
+/* Input about nodes and their GPUs. */
 static void nodes_scene(struct hub_alerts *d, int64_t now_ms, struct whole_scene *w)
 {
     struct hub *h = d->h;
@@ -433,7 +433,8 @@ static void scene_of(struct hub_alerts *d, int64_t now_ms, struct whole_scene *w
     w->s.usage = baselines_now(d->baselines, &w->s.n_usage);
 }
 
-/* Who is renamed meanwhile may have gone from behind the place that is looked at to before it. */
+/* Starts at the first node. Starts again if nodes were renamed: a renamed node may have moved to before the position.
+ */
 static void begin_nodes(struct hub_alerts *d)
 {
     uint64_t renames = live_renames(d->h->live);
@@ -445,7 +446,7 @@ static void begin_nodes(struct hub_alerts *d)
     d->begun++;
 }
 
-/* At as many nodes as the time of a turn allows: there may be more. */
+/* Evaluates nodes until the time of this iteration is used up: there may be more. */
 static void look_at_nodes(struct hub_alerts *d, int64_t now_ms)
 {
     struct whole_scene w;
@@ -453,10 +454,10 @@ static void look_at_nodes(struct hub_alerts *d, int64_t now_ms)
 
     begin_nodes(d);
     nodes_scene(d, now_ms, &w);
-    int64_t ready_us = clock_thread_us(); /* where nodes come and go all are sorted first: that must be worth it */
+    int64_t ready_us = clock_thread_us(); /* changed node lists are sorted first: sorting must be worth it */
     int64_t until_us = ready_us + MAX(TURN_US, ready_us - begin_us);
     const struct node_now *const *nodes = w.view.nodes;
-    size_t n = w.view.n; /* others may have come and gone since the last turn */
+    size_t n = w.view.n; /* the list may have changed since the last iteration */
     size_t at = nodes_behind(nodes, n, &d->at);
     while (at < n) {
         w.view.nodes = nodes + at;
@@ -490,14 +491,14 @@ static void tell_all(struct hub_alerts *d, int64_t now_ms)
     alert_teller_tick(d->teller, &now, d->rules, d->watch, now_ms);
 }
 
-/* The next part of a look; of a few nodes all are done in one turn. */
+/* Runs the next step of an evaluation. With few nodes one iteration does all. */
 static void look_on(void *self)
 {
     struct hub_alerts *d = self;
     int64_t now_ms = clock_wall_ms(), begin_us = clock_thread_us(), until_us = begin_us + TURN_US;
     static void (*const parts[])(struct hub_alerts * d, int64_t now_ms) = {look_at_nodes, look_at_rest, tell_all};
 
-    if (!hub_leads(d->h)) /* any more: the next look is another's */
+    if (!hub_leads(d->h)) /* no longer the leader: the next evaluation is another hub's */
         return;
     while (d->part < ARRAY_LEN(parts) && clock_thread_us() < until_us)
         parts[d->part++](d, now_ms);
@@ -521,7 +522,7 @@ static void look_at_all(void *self, int64_t now_ms)
     d->led = leads;
     d->looked_ms = now_ms;
     forget_old(d, now_ms);
-    if (!leads) /* whoever does says what is wrong */
+    if (!leads) /* the leading hub reports alerts */
         return;
     alert_states_begin(d->watch, now_ms);
     d->spent_us = 0;
@@ -557,7 +558,7 @@ struct alert_rules *hub_alerts_rules_again(struct hub *h)
     struct err err = {0};
     struct alert_rules *r = rules_of(&h->conf, &err);
 
-    return r ? r : alert_rules_new(); /* checked before: cannot be */
+    return r ? r : alert_rules_new(); /* checked before: cannot fail */
 }
 
 const struct alert_rules *hub_alerts_rules(struct hub *h)
@@ -579,10 +580,10 @@ struct writing {
     struct hub *h;
     struct late *late;
     struct silence *s;
-    bool over; /* it is not in force any more */
+    bool over; /* the silence has ended */
 };
 
-/* It is stored; d NULL: the hub ends. */
+/* The write is done. d NULL: the hub stops. */
 static void settle_silence(struct hub_alerts *d, struct writing *w)
 {
     size_t i = d ? silence_at(d, w->s->id) : 0;
@@ -649,7 +650,7 @@ enum reply_how hub_alerts_unsilence(struct hub *h, struct request *rq, struct re
     if (i == d->n_silences)
         return reply_problem(rp, 404, "there is no silence %" PRId64 "; /api/v1/silences lists them", id);
     struct silence over = *d->silences[i];
-    over.until_ms = rq->now_ms; /* it is kept, so that its number is no other's after a restart */
+    over.until_ms = rq->now_ms; /* kept, so that its id is not reused after a restart */
     return put_silence(h, rq, &over, true);
 }
 

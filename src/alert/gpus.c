@@ -1,4 +1,4 @@
-/* gpus.c: a number of GPUs by node; in the store notes of lines "KEY NUMBER", as many as it takes. */
+/* gpus.c: number of GPUs by node. Stored in as many notes as needed, as lines "KEY NUMBER". */
 #include "alert/gpus.h"
 
 #include "alert/rule.h"
@@ -44,7 +44,7 @@ static struct had *find_had(const struct gpus *g, const char *key)
     return lookup_named(&g->by_key, key, offsetof(struct had, key));
 }
 
-/* True: it is more than was known. */
+/* Returns true if n is above the known maximum. */
 static bool raise_to(struct gpus *g, const char *key, int32_t n)
 {
     struct had *h = find_had(g, key);
@@ -109,7 +109,7 @@ static void save_some(struct gpus *g, int64_t id, struct buf *lines)
     buf_reset(lines);
 }
 
-/* What stands in a note of before as well is known twice: the most counts. */
+/* A node that is also in an older note is read twice: the maximum counts. */
 static void save(struct gpus *g)
 {
     AUTO_BUF b = BUF_INIT(NOTE_MAX);

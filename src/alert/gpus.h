@@ -1,6 +1,6 @@
 /*
- * gpus.h: the most GPUs each node ever had, over restarts of hub and agent, so that one that vanished while nobody
- * looked is missed. Kept as a note.
+ * gpus.h: the maximum number of GPUs of each node, kept in a note across restarts of hub and agent. A GPU that
+ * vanishes while neither observes it is still reported as missing.
  */
 #pragma once
 
@@ -10,8 +10,8 @@
 struct gpus;
 struct gpus *gpus_new(void);
 void gpus_free(struct gpus *g);
-int gpus_load(struct gpus *g, struct store *store, struct err *err); /* first; that is where it is kept */
-void gpus_take(struct gpus *g, const struct note *n);                /* another hub kept it */
-/* What nodes that are up have now. What is new is stored, once a minute at most. */
+int gpus_load(struct gpus *g, struct store *store, struct err *err); /* call first; sets the store for later writes */
+void gpus_take(struct gpus *g, const struct note *n);                /* another hub stored it */
+/* Adds the current numbers of nodes that are up. Stores changes at most once a minute. */
 void gpus_learn(struct gpus *g, const struct view *v, int64_t now_ms);
-int32_t gpus_had(void *gpus, const char *node); /* by its key; 0: not known */
+int32_t gpus_had(void *gpus, const char *node); /* by node key; 0: unknown */

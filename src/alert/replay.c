@@ -1,6 +1,6 @@
 /*
- * replay.c: plays all nodes' stored past minute by minute, runs the rules on each minute, and collects the alerts that
- * come of it.
+ * replay.c: replays the history of all nodes minute by minute, evaluates the rules for each minute, and collects the
+ * alerts.
  */
 #include "alert/replay.h"
 
@@ -15,18 +15,18 @@
 #include "now/view.h"
 #include "people/identities.h"
 
-#define RECENT_MS  HOUR_MS /* as feature.c has it */
+#define RECENT_MS  HOUR_MS /* as in feature.c */
 #define HOLDS_MAX  BOOK_MAX
 #define STOP_EVERY 64 /* minutes */
 
-/* What there was to say of usage: of days, and of hours. */
+/* Findings about usage, by day and by hour. */
 struct usage_past {
     char zone_name[ZONE_NAME_MAX];
     struct zone *zone;
     struct usage_baseline_ask ask;
     struct arena mem;            /* their text */
-    bool days, hours;            /* are wanted */
-    int32_t day;                 /* looked at last */
+    bool days, hours;            /* whether to check them */
+    int32_t day;                 /* checked last */
     struct usage_baseline of[2]; /* of the day; of the hour */
     struct usage_news *v;
     size_t n;
@@ -40,21 +40,21 @@ struct alert_replay {
     const struct zone *zone;
     int64_t start_ms;
     struct alert_replay_said said;
-    size_t cap_alerts; /* of said.v, a ring once it is full */
+    size_t cap_alerts; /* of said.v, which is a ring once it is full */
     struct alert_replay_node **played;
     size_t n_played;
     struct alert_replay_node_ask ask;
-    /* the past beside the nodes */
+    /* events and bookings */
     struct recent *events; /* by time */
     size_t n_events, cap_events, first_event, next_event;
-    struct booking **holds; /* by when they were made */
+    struct booking **holds; /* by creation time */
     size_t n_holds, cap_holds, next_booking;
-    /* now, as it was */
+    /* replayed state */
     struct live *live;
     struct book *book;
     struct identities *identities;
     struct alert_states *states;
-    uint8_t (*days)[(ALERT_REPLAY_DAYS_MAX + 8) / 8 + 1]; /* a bit for each, from first_day */
+    uint8_t (*days)[(ALERT_REPLAY_DAYS_MAX + 8) / 8 + 1]; /* a bit per day, from first_day */
     int32_t first_day;
 };
 
@@ -137,7 +137,7 @@ void alert_replay_free(struct alert_replay *r)
     free(r);
 }
 
-/* ---- what the rules found ---- */
+/* ---- findings ---- */
 
 static void found(struct alert_replay *r, const struct alert *a)
 {
@@ -145,7 +145,7 @@ static void found(struct alert_replay *r, const struct alert *a)
     int64_t end = a->resolved_ms ? a->resolved_ms : r->said.until_ms;
 
     if (end < r->said.from_ms || !t)
-        return; /* over before what was asked for */
+        return; /* ended before the requested period */
     int32_t day = r->zone ? zone_date(r->zone, MAX(a->fired_ms, r->said.from_ms))
                           : (int32_t)(MAX(a->fired_ms, r->said.from_ms) / DAY_MS);
     size_t bit = (size_t)MAX(day - r->first_day, 0);
@@ -158,7 +158,7 @@ static void found(struct alert_replay *r, const struct alert *a)
         t->days++;
     }
     r->said.alerts++;
-    if (r->said.n == ALERT_REPLAY_ALERTS_MAX) { /* the oldest makes room */
+    if (r->said.n == ALERT_REPLAY_ALERTS_MAX) { /* replace the oldest */
         size_t at = (r->said.alerts - 1) % ALERT_REPLAY_ALERTS_MAX;
         free(r->said.v[at]);
         r->said.v[at] = alert_copy(a);
@@ -175,7 +175,7 @@ static void on_change(void *arg, const struct alert *a)
 
 COMPARE(by_fired, struct alert *const, ORDER((*x)->fired_ms, (*y)->fired_ms) ?: ORDER((*x)->id, (*y)->id))
 
-/* ---- the past beside the nodes ---- */
+/* ---- events and bookings ---- */
 
 static void take_event(void *arg, const char *node, const char *device, const struct node_event *e)
 {
@@ -274,7 +274,7 @@ static const struct identity *who(void *arg, const struct node_now *n, const str
     return identities_who(arg, n->key, f);
 }
 
-/* As the hub's worker does, once an hour. */
+/* Like the hub's worker, once an hour. */
 static int play_usage(struct usage_past *u, const struct past_source *past, int64_t at_ms, struct err *err)
 {
     struct usage_baseline_ask *ask = &u->ask;
@@ -331,7 +331,7 @@ static void play_minute(struct alert_replay *r, int64_t at_ms)
     alert_states_end(r->states, on_change, r);
 }
 
-/* How long a stretch may be loaded at once: a part of a day, since the store keeps minutes by the day. */
+/* Maximum period per load: part of a day, since the store keeps minutes by day. */
 static int64_t stretch(const struct alert_replay *r)
 {
     static const int64_t hours[] = {24, 12, 6, 4, 3, 2, 1};
@@ -351,7 +351,7 @@ static int play(struct alert_replay *r, const struct past_source *past, struct e
         int64_t end_ms = MIN((at_ms / step + 1) * step, r->said.to_ms);
         for (size_t i = 0; i < r->n_played && code == 0; i++)
             code = alert_replay_node_load(r->played[i], &r->ask, past, at_ms, end_ms, err);
-        struct identities *before = r->identities; /* groups are those of the moment */
+        struct identities *before = r->identities; /* group membership is that of this time */
         r->identities = identities_new(r->people, at_ms);
         live_who(r->live, who, r->identities);
         identities_free(before);

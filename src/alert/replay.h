@@ -1,11 +1,13 @@
 /*
- * replay.h: which alerts the rules would have raised over a span of the past. The rules and the steps to an alert
- * (alert_state.h) are the hub's; what they look at is made again, minute by minute, out of what is stored.
- * docs/internals/alerts.md tells what differs from having been there.
+ * replay.h: computes which alerts the rules would have raised in a past period. It uses the hub's rules and alert
+ * states (alert_state.h), and rebuilds their input minute by minute from stored data. docs/internals/alerts.md lists
+ * the differences from a live run.
  *
- * Y1 Nothing is written and nobody is told. Y2 The work is bounded: what is loaded at once takes about
- * ALERT_REPLAY_LOAD_BYTES, and past->stop ends it; what was found until then stands. Y3 It begins earlier than asked,
- * by as much as the slowest rule needs, so that what was so already is known.
+ * Y1 Nothing is written and no notifications are sent.
+ * Y2 Memory is bounded: one load uses about ALERT_REPLAY_LOAD_BYTES. past->stop ends the run; results up to then are
+ *    valid.
+ * Y3 The run starts earlier than requested, by as much as the slowest rule needs, to find conditions that already
+ *    held.
  */
 #pragma once
 
@@ -16,43 +18,42 @@
 
 #define ALERT_REPLAY_LOAD_BYTES ((size_t)96 << 20)
 #define ALERT_REPLAY_DAYS_MAX   92
-#define ALERT_REPLAY_ALERTS_MAX 5000   /* alerts kept; the others are counted */
-#define ALERT_REPLAY_EVENTS_MAX 100000 /* the newest count */
-#define ALERT_REPLAY_PROCS_MAX  500000 /* processes; more are refused */
+#define ALERT_REPLAY_ALERTS_MAX 5000   /* alerts kept; more are only counted */
+#define ALERT_REPLAY_EVENTS_MAX 100000 /* the newest events are used */
+#define ALERT_REPLAY_PROCS_MAX  500000 /* processes; more are an error */
 
 struct alert_replay_ask {
-    const struct view *view;       /* every node there is, as it is now: copied */
+    const struct view *view;       /* all nodes in their current state; copied */
     const struct state_rule *rule; /* copied */
-    const struct people *people;   /* a reference is taken */
-    struct alert_rules *rules;     /* taken */
-    const struct zone *zone;       /* of days; borrowed; NULL: UTC */
-    const char *usage_zone;        /* the name of that of usage; copied; NULL: the system's */
-    int64_t from_ms, to_ms;        /* at most ALERT_REPLAY_DAYS_MAX apart; made to whole minutes */
+    const struct people *people;   /* takes a reference */
+    struct alert_rules *rules;     /* takes ownership */
+    const struct zone *zone;       /* time zone of days; borrowed; NULL: UTC */
+    const char *usage_zone;        /* name of the time zone of usage; copied; NULL: the system's */
+    int64_t from_ms, to_ms;        /* at most ALERT_REPLAY_DAYS_MAX apart; rounded to whole minutes */
 };
 
-/* What one rule did. */
+/* Result of one rule. */
 struct alert_replay_rule {
     const struct alert_rule *rule;
-    size_t alerts, firing; /* those that still fired at the end are among the alerts */
-    size_t days;           /* on which one of them began to fire */
+    size_t alerts, firing; /* firing: alerts that still fire at the end; alerts includes them */
+    size_t days;           /* number of days on which an alert started to fire */
     int64_t longest_ms;
 };
 
 struct alert_replay;
-struct alert_replay *alert_replay_new(const struct alert_replay_ask *ask); /* on the loop's thread */
+struct alert_replay *alert_replay_new(const struct alert_replay_ask *ask); /* loop thread only */
 void alert_replay_free(struct alert_replay *r);
-/* On any thread, once. 0: also when stopped; -errno. */
+/* Call once, on any thread. Returns 0, also when stopped, or -errno. */
 int alert_replay_run(struct alert_replay *r, const struct past_source *past, struct err *err);
 
-/* What came of it. */
 struct alert_replay_said {
-    int64_t from_ms, to_ms, until_ms; /* until_ms: how far it came; before to_ms when it was stopped */
+    int64_t from_ms, to_ms, until_ms; /* until_ms: end of the evaluated period; before to_ms if stopped */
     size_t nodes;
     size_t alerts;    /* found */
-    struct alert **v; /* those kept: the newest ALERT_REPLAY_ALERTS_MAX, by when they fired */
+    struct alert **v; /* kept alerts: the newest ALERT_REPLAY_ALERTS_MAX, by the time they fired */
     size_t n;
-    bool events_cut; /* there were more events than ALERT_REPLAY_EVENTS_MAX: the oldest were not looked at */
-    struct alert_replay_rule *rules; /* that are on, in their order; those that cannot look back (now_only) too */
+    bool events_cut;                 /* more than ALERT_REPLAY_EVENTS_MAX events: the oldest were ignored */
+    struct alert_replay_rule *rules; /* enabled rules in their order, including rules without replay (now_only) */
     size_t n_rules;
 };
-const struct alert_replay_said *alert_replay_said(const struct alert_replay *r); /* when it ran */
+const struct alert_replay_said *alert_replay_said(const struct alert_replay *r); /* after the run */

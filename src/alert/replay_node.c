@@ -1,6 +1,6 @@
 /*
- * replay_node.c: turns minutes of one node's history into small batches of two ticks: one that says whether there was
- * work, and one with the newest values.
+ * replay_node.c: turns minutes of a node's history into small batches of two ticks: one with the work, and one with
+ * the newest values.
  */
 #include "alert/replay_node.h"
 
@@ -11,20 +11,20 @@
 #include "base/order.h"
 #include "now/judge.h"
 
-#define DEVICES_AT   32     /* asked for at once */
-#define SEEN_MS      600000 /* when a process was last seen is written down this often */
+#define DEVICES_AT   32     /* per query */
+#define SEEN_MS      600000 /* interval at which the last time of a process is written */
 #define LOOK_BACK_MS (30 * 86400000ll)
-#define SPANS_MAX    1000 /* of a load: facts that change more often are taken by the hour */
+#define SPANS_MAX    1000 /* per load: facts that change more often are read once an hour */
 
-struct lane {           /* one metric of one device over the minutes loaded */
-    uint16_t metric;    /* wire number; 0: a custom one */
-    int16_t custom;     /* its place in the list of wanted names; -1: none */
-    int32_t device;     /* of the uuids; -1: the node */
-    uint8_t work;       /* the bit of the device's work; 0: it does not tell of work */
-    int64_t work_value; /* what counts as such */
+struct lane {           /* one metric of one device over the loaded minutes */
+    uint16_t metric;    /* wire number; 0: custom metric */
+    int16_t custom;     /* index in the list of requested names; -1: none */
+    int32_t device;     /* index into uuids; -1: the node */
+    uint8_t work;       /* bit of the device's work; 0: the metric does not show work */
+    int64_t work_value; /* values from here on are work */
 };
 
-struct span { /* facts in force from then on */
+struct span { /* facts valid from from_ms on */
     int64_t from_ms;
     struct node_was was;
 };
@@ -36,52 +36,52 @@ struct stay {                      /* a process on a device */
     const char *device, *fact; /* in the arena; packed */
 };
 
-struct upset { /* its driver hung then; since 0: no more */
+struct upset { /* the driver hung from then on; since 0: recovered */
     int64_t at_ms, since_ms;
 };
 
 struct alert_replay_node {
     char key[NODE_KEY_MAX], name[NAME_MAX_LEN];
     char *labels;
-    struct node_fact fact; /* of now, with its devices */
-    /* who was on it */
+    struct node_fact fact; /* current facts with devices */
+    /* processes */
     struct arena arena;
     struct stay *stays; /* by start */
     size_t n_stays, cap_stays, next_stay;
-    size_t *on, n_on, cap_on; /* those of now */
+    size_t *on, n_on, cap_on; /* running now */
     struct proc_use *uses;
     size_t n_uses, cap_uses;
-    /* what happened */
+    /* events */
     struct upset *upsets;
     size_t n_upsets, cap_upsets, next_upset;
     int64_t hung_ms;
-    int64_t *looks; /* moments after which facts may be others */
+    int64_t *looks; /* times after which facts may change */
     size_t n_looks, cap_looks;
     /* what is loaded */
     int64_t from_ms;
     size_t minutes;
     struct span *spans;
     size_t n_spans, cap_spans, at_span;
-    const char **uuids; /* of the spans' devices */
-    uint16_t *slots;    /* of each, under the facts in force; 0: not there */
+    const char **uuids; /* devices of all spans */
+    uint16_t *slots;    /* slot of each in the current facts; 0: absent */
     size_t n_uuids, cap_uuids;
     char (*customs)[64];
     size_t n_customs, cap_customs;
     struct lane *lanes;
     size_t n_lanes, cap_lanes;
-    int64_t *values; /* by minute and lane; SERIES_NONE: nothing */
+    int64_t *values; /* by minute and lane; SERIES_NONE: no value */
     uint8_t *work;   /* by device and minute */
-    uint8_t *alive;  /* by minute: anything is stored of it */
+    uint8_t *alive;  /* by minute: any value is stored */
     struct column *columns;
     int64_t (*pairs)[2];
-    /* what is played */
+    /* replay */
     struct node_now *node; /* in live; NULL: not yet */
-    int64_t heard_ms;      /* before the first load; 0: never */
-    bool same;             /* what is loaded begins with the facts that are in force */
+    int64_t heard_ms;      /* last report before the first load; 0: none */
+    bool same;             /* the loaded data starts with the current facts */
     uint64_t facts, procs;
 };
 
-/* ---- what is asked for ---- */
+/* ---- requested metrics ---- */
 
 static bool named(const struct alert_rule *r, const char *metric)
 {
@@ -104,7 +104,7 @@ void alert_replay_node_ask_init(struct alert_replay_node_ask *k, const struct al
         k->metrics[usual[i]] = true;
     k->metrics[M_mem_util] = rule->busy_mem_util >= 0;
     for (int m = 0; m < M_COUNT; m++)
-        for (size_t i = 0; i < n && !k->metrics[m]; i++) /* named anywhere: rather one too many */
+        for (size_t i = 0; i < n && !k->metrics[m]; i++) /* mentioned anywhere: rather one too many */
             k->metrics[m] = named(&v[i], metrics[m].name);
 }
 
@@ -116,7 +116,7 @@ static bool custom_wanted(const struct alert_replay_node_ask *k, const char *nam
     return ANY(n, i, named(&v[i], name));
 }
 
-/* ---- one node's past ---- */
+/* ---- history of one node ---- */
 
 struct alert_replay_node *alert_replay_node_new(const struct node_now *n)
 {
@@ -133,7 +133,7 @@ struct alert_replay_node *alert_replay_node_new(const struct node_now *n)
         if (n->devices[i].fact.lost)
             continue;
         devices[f.n_devices] = n->devices[i].fact;
-        devices[f.n_devices].asleep = false; /* of now, not of then */
+        devices[f.n_devices].asleep = false; /* a current state, not one of the period */
         devices[f.n_devices++].note[0] = 0;
     }
     node_fact_copy(&r->fact, &f);
@@ -180,7 +180,7 @@ size_t alert_replay_node_minute_bytes(const struct alert_replay_node *r, const s
     return of_node + 1 + r->fact.n_devices * (of_device + 1);
 }
 
-/* ---- who was on it ---- */
+/* ---- processes ---- */
 
 struct taking {
     struct alert_replay_node *r;
@@ -224,7 +224,7 @@ static int take_procs(struct alert_replay_node *r, const struct past_source *pas
     return MIN(code, 0);
 }
 
-/* A node that is silent from the start was there before, or it is not there yet. */
+/* If a node does not report at the start, it was down, or it did not exist yet. */
 static int last_heard(struct alert_replay_node *r, const struct past_source *past, int64_t before_ms, struct err *err)
 {
     const char *itself[1] = {""}, *names[M_COUNT];
@@ -269,17 +269,17 @@ int alert_replay_node_begin(struct alert_replay_node *r, const struct past_sourc
     return code < 0 ? code : (int)r->n_stays;
 }
 
-/* ---- what happened ---- */
+/* ---- events ---- */
 
 void alert_replay_node_event(struct alert_replay_node *r, const struct recent *e)
 {
-    if (e->kind >= EVENT_BACK && e->kind <= EVENT_DOWN && !e->device[0]) /* as store_node_at has it */
+    if (e->kind >= EVENT_BACK && e->kind <= EVENT_DOWN && !e->device[0]) /* as in store_node_at */
         VEC_ADD(r->upsets, r->n_upsets, r->cap_upsets, (struct upset){e->at_ms, e->kind == EVENT_HUNG ? e->at_ms : 0});
     if (e->kind == EVENT_LOST || e->kind == EVENT_BACK || e->kind == EVENT_START || e->kind == EVENT_NEW)
         VEC_ADD(r->looks, r->n_looks, r->cap_looks, e->at_ms);
 }
 
-/* ---- facts in force ---- */
+/* ---- facts ---- */
 
 static bool same_facts(const struct node_fact *a, const struct node_fact *b)
 {
@@ -299,7 +299,7 @@ static bool same_was(const struct node_was *a, const struct node_was *b)
     return a->has_fact == b->has_fact && a->maintenance == b->maintenance && same_facts(&a->fact, &b->fact);
 }
 
-/* 1: on record; 0: not; -errno. */
+/* Returns 1 if facts are stored, 0 if not, or -errno. */
 static int ask_was(struct alert_replay_node *r, const struct past_source *past, int64_t at_ms, struct node_was *ret,
                    struct err *err)
 {
@@ -311,10 +311,10 @@ static int ask_was(struct alert_replay_node *r, const struct past_source *past, 
 static void add_span(struct alert_replay_node *r, int64_t from_ms, struct node_was *was)
 {
     VEC_ADD(r->spans, r->n_spans, r->cap_spans, (struct span){from_ms, *was});
-    *was = (struct node_was){0}; /* the span's now */
+    *was = (struct node_was){0}; /* ownership moved to the span */
 }
 
-/* Where facts change in (lo, hi], to the minute. */
+/* Finds changes of facts in (lo, hi], to the minute. */
 static int find_changes(struct alert_replay_node *r, const struct past_source *past, int64_t lo_ms, int64_t hi_ms,
                         struct err *err)
 {
@@ -351,7 +351,7 @@ static int find_changes(struct alert_replay_node *r, const struct past_source *p
     return 0;
 }
 
-/* Looked at every hour, and three times in the minutes after what may have changed them. */
+/* Reads the facts every hour, and three times in the minutes after each possible change. */
 static int load_spans(struct alert_replay_node *r, const struct past_source *past, int64_t to_ms, struct err *err)
 {
     AUTO_FREE int64_t *at = mem_alloc((r->n_looks * 3 + (size_t)((to_ms - r->from_ms) / HOUR_MS) + 2) * sizeof(*at));
@@ -388,13 +388,13 @@ static const struct node_fact *fact_of(const struct alert_replay_node *r, size_t
     return r->spans[span].was.has_fact ? &r->spans[span].was.fact : &r->fact;
 }
 
-/* Its place among devices, or how many there are. */
+/* Index among the devices, or their number. */
 static size_t device_at(const struct node_fact *f, const char *uuid)
 {
     return FIRST(f->n_devices, i, strcmp(f->devices[i].uuid, uuid) == 0);
 }
 
-/* Every device and every custom metric there was. */
+/* Collects all devices and custom metrics of the period. */
 static void gather_names(struct alert_replay_node *r, const struct alert_replay_node_ask *k)
 {
     for (size_t s = 0; s < r->n_spans; s++) {
@@ -435,13 +435,13 @@ static void add_lane(struct alert_replay_node *r, const struct alert_replay_node
                           .work_value = m == M_mem_util ? k->rule->busy_mem_util + 1 : k->rule->busy_util});
 }
 
-/* Names to ask for, and the enum of each; custom ones last. How many. */
+/* Lists the requested names and the enum of each, custom metrics last. Returns their number. */
 static size_t names_of(const struct alert_replay_node *r, const struct alert_replay_node_ask *k, enum scope scope,
                        const char **names, int *which)
 {
     size_t n = 0;
 
-    for (int m = 0; m < M_COUNT; m++) /* of the node all: any says that it was there */
+    for (int m = 0; m < M_COUNT; m++) /* all metrics of the node: any value shows that it reported */
         if (metrics[m].scope == scope && (scope == SCOPE_NODE || k->metrics[m])) {
             which[n] = m;
             names[n++] = metrics[m].name;
@@ -542,7 +542,7 @@ int alert_replay_node_load(struct alert_replay_node *r, const struct alert_repla
 {
     struct node_was before = {0};
 
-    if (r->n_spans) { /* the newest stays to be compared with */
+    if (r->n_spans) { /* keep the newest, to compare with */
         before = r->spans[r->n_spans - 1].was;
         r->n_spans--;
     }
@@ -558,9 +558,9 @@ int alert_replay_node_load(struct alert_replay_node *r, const struct alert_repla
     return load_values(r, k, past, err);
 }
 
-/* ---- playing ---- */
+/* ---- replay ---- */
 
-/* seam: between two loads, where facts need not be others. */
+/* seam: between two loads, where the facts may be the same. */
 static void play_facts(struct alert_replay_node *r, struct live *l, bool seam)
 {
     const struct span *s = &r->spans[r->at_span];
@@ -600,7 +600,7 @@ static void rebuild_procs(struct alert_replay_node *r, struct live *l)
     free(list.v);
 }
 
-/* Whoever came and went up to at_ms; true: somebody did. */
+/* Applies process starts and exits up to at_ms. Returns true if there were any. */
 static bool turn_procs(struct alert_replay_node *r, int64_t at_ms)
 {
     size_t kept = 0, before = r->n_on;

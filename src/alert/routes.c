@@ -1,4 +1,4 @@
-/* routes.c: the routes about alerts: what is wrong now and was lately, the rules, what would fire, and silences. */
+/* routes.c: routes for current and recent alerts, rules, rule tests and silences. */
 #include <inttypes.h>
 #include <jansson.h>
 
@@ -87,13 +87,13 @@ static enum reply_how get_silences(struct api *a, struct request *rq, struct rep
     return reply_object_end(rp, &j);
 }
 
-/* ---- silences in ---- */
+/* ---- silences: input ---- */
 
 #define SILENCES_MAX 1000
 #define LONGEST_MS   (366 * 86400000ll)
-#define MEMBER_MS    86400000ll /* of what is not their own members silence for so long */
+#define MEMBER_MS    86400000ll /* maximum silence by a member of alerts that are not their own */
 
-/* Who asks, as alerts name people: a token may be a login's. */
+/* The user of the request, as alerts name users: a token may belong to a login. */
 static const char *person_of(const struct request *rq)
 {
     const char *person =
@@ -102,7 +102,7 @@ static const char *person_of(const struct request *rq)
     return person && person[0] ? person : rq->who->token.person;
 }
 
-/* A rule that this pattern takes in, if all it takes in are critical. */
+/* Finds a rule matched by this pattern, if all rules it matches are critical. */
 static const char *only_critical(const struct alert_rules *rules, const char *pattern)
 {
     size_t n;
@@ -119,8 +119,8 @@ static const char *only_critical(const struct alert_rules *rules, const char *pa
     return found;
 }
 
-/* May a member make this one? It fits no critical alert of others in any case (owner): what is said here is why it
- * would do nothing, rather than let anybody rely on it. */
+/* Whether a member may create this silence. A member's silence never matches critical alerts of others (owner). The
+ * error explains why it would have no effect. */
 static bool member_may(struct api *a, const struct request *rq, const struct silence *s, const struct alerts_now *now,
                        struct reply *rp)
 {

@@ -1,6 +1,6 @@
 /*
- * rule.c: makes the list of rules (the built-in ones as muster.yaml changes them, and those written there), and runs
- * all of them.
+ * rule.c: builds the list of rules (built-in rules with their changes in muster.yaml, and rules defined there) and
+ * evaluates them.
  */
 #include "alert/rule.h"
 
@@ -30,12 +30,12 @@ static int compile(struct alert_rule *r, struct filter_err *err)
     return r->when ? filter_new_exact(str_of(r->when), NULL, &r->filter, err) : 0;
 }
 
-/* What is not known is neither so nor not so, and holds nothing. */
+/* An unknown value is neither true nor false; it does not keep the alert firing. */
 static int compile_until(struct alert_rule *r, struct filter_err *err)
 {
     AUTO_FILTER *alone = NULL;
     AUTO_BUF text = BUF_INIT((size_t)2 * FILTER_MAX);
-    int code = filter_new_exact(str_of(r->until), NULL, &alone, err); /* a mistake in it is at a column of its own */
+    int code = filter_new_exact(str_of(r->until), NULL, &alone, err); /* so that errors have the right column */
 
     filter_free(r->hold);
     r->hold = NULL;
@@ -204,7 +204,7 @@ static int read_text(struct reading *rd, const struct ynode *at, bool holes, con
     return 0;
 }
 
-/* One member of a rule: built in, or one's own. */
+/* Reads one member of a rule, built-in or user-defined. */
 static int read_member(struct reading *rd, const struct ynode *key, const struct ynode *v, struct alert_rule *r)
 {
     if (str_eq(key->text, "for") || str_eq(key->text, "clear"))
@@ -260,7 +260,7 @@ static int read_members(struct reading *rd, const struct ynode *map, struct aler
 {
     int code = 0;
 
-    if (ynode_get(map, "when") && !ynode_get(map, "until")) { /* the built-in one belongs to the built-in `when` */
+    if (ynode_get(map, "when") && !ynode_get(map, "until")) { /* the built-in `until` belongs to the built-in `when` */
         filter_free(r->hold);
         r->hold = NULL;
         r->until = NULL;
@@ -347,7 +347,7 @@ int64_t alert_rule_remind_ms(const struct alert_rule *r, int32_t severity)
     return severity == SEV_CRITICAL ? 4 * 3600000 : severity == SEV_WARNING ? 24 * 3600000 : 0;
 }
 
-/* ---- a look ---- */
+/* ---- evaluation ---- */
 
 struct recent recent_of(const char *node, const char *device, const struct node_event *e)
 {
@@ -361,7 +361,7 @@ struct recent recent_of(const char *node, const char *device, const struct node_
     return r;
 }
 
-/* Without news for so long a node is down. */
+/* A node without reports for this long is down. */
 static int64_t lost_after(const struct scene *s)
 {
     return (s->live ? live_rule(s->live) : &state_rule_default)->down_after_ms;
@@ -424,7 +424,7 @@ static void tell_fitting(const struct rule_look *k, const struct node_now *n, co
     rule_found_at(&as, n, d, 0, "%s", buf_str(&text).p);
 }
 
-/* What a built-in finds, in somebody's own words. */
+/* Reports a finding of a built-in rule with the user's text. */
 static void see_worded(void *arg, const struct alert_rule *r, const struct alert_finding *found)
 {
     const struct rule_look *k = arg;
@@ -447,7 +447,7 @@ struct place {
     const struct device_now *d; /* NULL: the node itself */
 };
 
-/* A rule on its way over the scene, and where it is so: in the order of the view. */
+/* The evaluation of one rule, with its matches in view order. */
 struct walk {
     struct rule_look as_it_is, worded;
     const struct rule_look *k; /* one of the two */
@@ -484,7 +484,8 @@ static void walk_tell(struct walk *w)
     free(w->v);
 }
 
-/* All rules look at a node while it is at hand: there may be ten thousand. What they find is said rule by rule. */
+/* Evaluates all rules on one node before the next node: there may be ten thousand nodes. Reports findings rule by
+ * rule. */
 static void look(const struct alert_rules *r, const struct scene *scene, bool nodes, bool rest, see_fn *see, void *arg)
 {
     AUTO_FREE struct walk *walks = mem_zero(r->n, sizeof(*walks));

@@ -6,11 +6,11 @@
 #include "model/alert.h"
 #include "notify/channel.h"
 
-/* What there is now. Borrowed. */
+/* Current alerts, silences and channels. Borrowed. */
 struct alerts_now {
-    const struct alert *const *v; /* pending and firing, the worst first */
+    const struct alert *const *v; /* pending and firing, the most severe first */
     size_t n;
-    const struct alert *const *past; /* resolved lately, newest first */
+    const struct alert *const *past; /* recently resolved, newest first */
     size_t n_past;
     const struct silence *const *silences;
     size_t n_silences;
@@ -22,4 +22,4 @@ const struct silence *silence_of(const struct alerts_now *now, const struct aler
 void alert_json(struct json *j, const struct alert *a, const struct silence *s);
 void silence_json(struct json *j, const struct silence *s);
 void channel_json(struct json *j, const struct channel_now *c);
-size_t alerts_loud(const struct alerts_now *now, int64_t now_ms); /* how many fire and are not silenced */
+size_t alerts_loud(const struct alerts_now *now, int64_t now_ms); /* number of firing alerts without a silence */

@@ -1,5 +1,5 @@
 /*
- * tell.c: groups alerts by rule and kind, finds out who is told of each group, and makes one message for each of them.
+ * tell.c: groups alerts by rule and kind, finds the recipients of each group, and makes one message per recipient.
  * Sentences are in wording.c.
  */
 #include "alert/tell.h"
@@ -14,22 +14,22 @@
 #define ALERTS_MAX 4000
 #define LIST_MAX   (256u << 10)
 
-/* Does this channel take it? rule NULL: of one that is not there any more. */
+/* Whether this channel accepts the alert. rule NULL: it no longer exists. */
 static bool tell_takes(const struct channel *c, const struct alert_rule *rule, const struct alert *a)
 {
     return rule && rule->channels[0] ? str_listed(rule->channels, str_of(c->name)) : a->severity >= c->severity;
 }
 
-/* ---- who is told ---- */
+/* ---- recipients ---- */
 
-struct listener { /* an alert, and one who is told of it */
+struct listener { /* an alert and one recipient */
     struct alert_news *news;
     char *to;
-    char person[BOOKING_PERSON_MAX]; /* "": it is not for a person */
-    int64_t told_ms;                 /* before; 0: not yet */
+    char person[BOOKING_PERSON_MAX]; /* "": not for a person */
+    int64_t told_ms;                 /* last notification; 0: none yet */
 };
 
-struct telling { /* a group on its way through one channel */
+struct telling { /* a group that is sent through one channel */
     const struct tell_ask *k;
     const struct channel *c;
     const struct alert_rule *rule;
@@ -66,7 +66,7 @@ static void add_persons(struct telling *t, struct alert_news *x)
     }
 }
 
-/* T4. Of what a person did, and does not any more, they need not be told themselves. */
+/* T4. A person who stopped causing an alert gets no resolved message about it. */
 static void add_told(struct telling *t, struct alert_news *x)
 {
     struct str rest = str_of(x->a->told_to);
@@ -112,7 +112,7 @@ static void mark_told(const struct telling *t, const struct listener *p)
     told_put(&x->who, &(struct told){t->k->now_ms, str_of(t->c->name), str_of(p->to), str_of(p->person)});
 }
 
-/* One message of those parts, which are all for the same one. */
+/* Makes one message of these alerts, which all have the same recipient. */
 static void say_parts(const struct telling *t, const struct listener *v, size_t n)
 {
     AUTO_FREE const struct alert **a = mem_zero(n, sizeof(*a));
@@ -140,7 +140,7 @@ static void say_parts(const struct telling *t, const struct listener *v, size_t 
                                      .alerts = buf_str(&ids).p});
 }
 
-/* T5: what is not to be told of again at all is left out; v gets those that are. */
+/* T5: keeps alerts with reminders in v and returns their number; 0: no reminder is due. */
 static size_t remind_of(const struct telling *t, struct listener *v, size_t n)
 {
     bool due = false;
@@ -153,7 +153,7 @@ static size_t remind_of(const struct telling *t, struct listener *v, size_t n)
         if (!remind_ms)
             continue;
         due = due || t->k->now_ms - v[i].told_ms >= remind_ms;
-        struct listener p = v[i]; /* what is left out stays behind them, to be freed */
+        struct listener p = v[i]; /* skipped ones move to the end, to be freed */
         v[i] = v[kept];
         v[kept++] = p;
     }
@@ -196,7 +196,7 @@ static bool group_due(const struct tell_ask *k, const struct alert_news *first, 
     if (newest_ms == INT64_MIN)
         return false;
     if (first->kind == MESSAGE_REMINDER)
-        return true; /* each has a time of its own */
+        return true; /* each has its own interval */
     if (k->now_ms - oldest_ms >= (over ? TELL_LATEST_MS : TELL_LONGEST_MS))
         return true;
     return k->now_ms - oldest_ms >= TELL_GROUP_MS && k->now_ms - newest_ms >= (over ? TELL_RETURN_MS : TELL_CALM_MS);

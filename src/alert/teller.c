@@ -1,7 +1,4 @@
-/*
- * teller.c: makes the messages that are due, stores them together with the alerts they are about, then puts them into
- * the outbox.
- */
+/* teller.c: makes the due messages, stores them together with their alerts, and then adds them to the outbox. */
 #include "alert/teller.h"
 
 #include <errno.h>
@@ -14,23 +11,23 @@
 #include "notify/outbox.h"
 
 #define PASSED_MAX 1000
-#define LATE_MS    86400000ll /* what was over for longer when we started is told to nobody */
+#define LATE_MS    86400000ll /* alerts that were over for longer before the start are not reported */
 
-struct over { /* an alert that is over, and not told of yet */
+struct over { /* an alert that is over, not reported yet */
     struct alert *a;
-    int64_t since_ms; /* when that was seen */
+    int64_t since_ms; /* when the hub noticed that */
 };
 
-struct passed { /* who is not told for want of an address */
+struct passed { /* a person skipped because they have no address */
     char channel[CHANNEL_NAME_MAX + 1], person[BOOKING_PERSON_MAX];
 };
 
 struct telling;
 struct alert_teller {
     struct hub *h;
-    struct telling *kept; /* could not be stored: told when it is */
+    struct telling *kept; /* could not be stored; sent after the next successful write */
     bool storing;
-    struct over *over; /* to be told of */
+    struct over *over; /* to be reported */
     size_t n_over, cap_over;
     struct passed *passed;
     size_t n_passed, cap_passed;
@@ -67,25 +64,25 @@ size_t alert_teller_passed(const struct alert_teller *t, const char *channel)
     const struct channel *c = channels_find(outbox_channels(t->h->outbox), channel);
     size_t n = 0;
 
-    for (size_t i = 0; c && i < t->n_passed; i++) /* some have one since */
+    for (size_t i = 0; c && i < t->n_passed; i++) /* some have an address by now */
         n += strcmp(t->passed[i].channel, channel) == 0 && !channel_address(c, t->h->api.people, t->passed[i].person);
     return n;
 }
 
 /* ---- into the store ---- */
 
-/* Notes whose bytes stand one behind the other in a buffer that may move while it grows. */
+/* Notes whose bytes are adjacent in a buffer that may move while it grows. */
 struct notes {
     struct note *v;
     size_t n, cap;
     struct buf bytes;
 };
 
-struct telling { /* messages that are being stored, with the alerts they are of */
+struct telling { /* messages that are being stored, with their alerts */
     struct alert_teller *t;
     struct alert_states *watch;
-    int64_t epoch, at_ms;  /* as which leader, and when */
-    struct alert **before; /* alerts as they were before anybody was told of them */
+    int64_t epoch, at_ms;  /* epoch of this hub as leader, and the time */
+    struct alert **before; /* alerts before this notification */
     size_t n_before, cap_before;
     struct notes w;
     struct message **v;
@@ -140,9 +137,9 @@ static void pass(void *arg, const char *channel, const char *person)
 static void put_told(struct telling *t);
 
 /*
- * A hub that is alone tells what it cannot store all the same. One of several keeps it until it can, since the next
- * who leads would tell it, too. As a leader of old it is another's to tell; but each who takes the lead is one more,
- * so where that was this hub itself nobody else did.
+ * A hub without peers sends messages even if it cannot store them. A hub with peers keeps them until it can: otherwise
+ * the next leader would send them again. After a change of leader (-ESTALE) the new leader sends them. Each change
+ * increments the epoch: if it is one higher and this hub leads, no other hub led in between.
  */
 static void told(void *arg, int result)
 {
@@ -167,7 +164,7 @@ static void told(void *arg, int result)
     telling_free(t);
 }
 
-/* What was kept goes first: a newer state of the same alert must not be stored before it. */
+/* Stores kept messages first: a newer state of the same alert must not be stored before them. */
 static void tell_kept(struct alert_teller *t)
 {
     struct telling *kept = t->kept;
@@ -194,7 +191,7 @@ static void note_alert(struct notes *w, const struct alert *a)
     note_add(w, (struct note){.kind = NOTE_ALERT, .id = a->id, .over_ms = a->resolved_ms}, from);
 }
 
-/* Alerts as they are now that somebody is told of them, and the messages: all of it or nothing. */
+/* Stores the alerts with their new recipients and the messages in one transaction. */
 static void put_told(struct telling *t)
 {
     t->epoch = hub_epoch(t->t->h);
@@ -221,7 +218,7 @@ static void note_messages(struct telling *t)
     }
 }
 
-/* ---- news ---- */
+/* ---- changes ---- */
 
 static struct alert_news news_of(const struct alerts_now *now, const struct alert *a, int32_t kind, int64_t since_ms,
                                  int64_t now_ms)
@@ -230,7 +227,7 @@ static struct alert_news news_of(const struct alerts_now *now, const struct aler
         struct alert_news){.a = a, .kind = kind, .since_ms = since_ms, .silenced = silence_of(now, a, now_ms) != NULL};
 }
 
-/* Those that are over and whose time has come: told, or nobody wants to know. */
+/* Closes alerts that are over and due: reported, or without recipients. */
 static void close_over(struct alert_teller *t, const struct alert_news *v, struct notes *w, int64_t now_ms)
 {
     size_t n = 0;
@@ -265,7 +262,7 @@ void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, con
         tell_kept(t);
     if (t->storing || t->kept)
         return;
-    for (size_t i = 0; i < t->n_over; i++) /* first: a node that is down again was back before */
+    for (size_t i = 0; i < t->n_over; i++) /* first: a node that is down again was up in between */
         v[n++] = news_of(now, t->over[i].a, t->over[i].a->told_ms ? MESSAGE_RESOLVED : MESSAGE_NOTICE,
                          t->over[i].since_ms, now_ms);
     for (size_t i = 0; i < now->n; i++)

@@ -1,4 +1,4 @@
-/* told.c: who was told of an alert, as lines of text with tabs in them, and back. */
+/* told.c: reads and writes the recipients of an alert as tab-separated lines. */
 #include "alert/told.h"
 
 #include <inttypes.h>

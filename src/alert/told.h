@@ -1,7 +1,7 @@
 /*
- * told.h: who was told of an alert, as its record has it (struct alert, told_to): one line each: when, through which
- * channel, to which address, and who that is. It outlives changes of muster.yaml and of the people known: whoever was
- * told that it fired is the one to be told that it is over.
+ * told.h: the recipients of an alert, in the format of its record (struct alert, told_to). One line each: time,
+ * channel, address, person. The list does not depend on muster.yaml or on the known people: the recipients of the
+ * first message also get the resolved message.
  */
 #pragma once
 
@@ -9,14 +9,14 @@
 
 struct buf;
 
-#define TOLD_MAX 200 /* of one alert; nobody else is told then */
+#define TOLD_MAX 200 /* recipients per alert; further ones are not notified */
 
 struct told {
-    int64_t at_ms; /* last */
+    int64_t at_ms; /* last notification */
     struct str channel, to, person;
 };
 
-/* The next line of a list. False: there is none. Lines that are none are passed over. */
+/* Returns the next entry of the list, or false at the end. Skips invalid lines. */
 bool told_next(struct str *rest, struct told *ret);
-/* Puts it into the list: instead of the same one told before, or behind all. False: the list is full. */
+/* Replaces the entry with the same channel and address, or appends. Returns false if the list is full. */
 bool told_put(struct buf *list, const struct told *t);

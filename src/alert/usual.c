@@ -8,8 +8,8 @@
 #include "base/order.h"
 
 #define GPU         1000
-#define FAR         5   /* times what is ordinary: it begins */
-#define NEAR        3   /* ... it goes on */
+#define FAR         5   /* times the ordinary distance: a deviation starts */
+#define NEAR        3   /* ... and continues */
 #define LEAST_SCALE GPU /* so up to five GPUs more or fewer are never far */
 #define LOW_PERCENT 10
 
@@ -36,11 +36,11 @@ bool usual_of(const int64_t *v, size_t n, struct usual *ret)
     for (size_t i = 0; i < k; i++)
         away[i] = known[i] > usual ? known[i] - usual : usual - known[i];
     qsort(away, k, sizeof(*away), order_numbers);
-    /* 1.4826: what it is multiplied with to be a standard deviation where there is one */
+    /* 1.4826 times the median distance estimates the standard deviation */
     int64_t spread = median(away, k) * 14826 / 10000;
     if (spread * 10 > usual * 3)
-        return false;                                          /* now this, now that */
-    int64_t scale = MAX(MAX(spread, usual / 10), LEAST_SCALE); /* few weeks may agree by chance: a tenth at least */
+        return false;                                          /* too irregular */
+    int64_t scale = MAX(MAX(spread, usual / 10), LEAST_SCALE); /* few weeks may agree by chance: at least a tenth */
     *ret = (struct usual){.weeks = k, .usual = usual, .least = known[0], .most = known[k - 1], .scale = scale};
     return true;
 }

@@ -1,12 +1,13 @@
 /*
- * usual.h: what somebody usually uses at this hour of the week, and whether what they use now is far from it: the
- * median of the weeks before, and the median of the distances to it. A pure function; the unit is a thousandth of a
- * GPU, on average over the hour.
+ * usual.h: normal usage of a user at one hour of the week, and whether the current usage deviates from it. Normal is
+ * the median of the previous weeks; the tolerance is the median distance to it. Pure functions. The unit is 1/1000
+ * GPU, averaged over the hour.
  *
- * H1 What is not known is no value, and with fewer than USUAL_LEAST known weeks nothing is usual. H2 Nor is it for
- * somebody who usually uses nothing (a first use is nothing wrong), or whose use changes from week to week. H3 One or
- * two weeks that were different (a holiday, a crash) do not change what is usual, and steady use with noise is hardly
- * ever far from it (test_usual.c counts).
+ * H1 Unknown weeks are ignored. With fewer than USUAL_LEAST known weeks there is no result.
+ * H2 There is no result either for users who normally use nothing (a first use is fine), or whose use changes from
+ *    week to week.
+ * H3 One or two different weeks (a holiday, a crash) do not change the result. Steady use with noise rarely counts as
+ *    deviating (test_usual.c counts).
  */
 #pragma once
 
@@ -19,18 +20,18 @@ struct buf;
 #define USUAL_UNKNOWN (-1)
 
 struct usual {
-    size_t weeks;        /* known */
+    size_t weeks;        /* number of known weeks */
     int64_t usual;       /* the median */
     int64_t least, most; /* of the known weeks */
-    int64_t scale;       /* how far from it is ordinary */
+    int64_t scale;       /* ordinary distance from the median */
 };
 
-/* False: there is none. v[0 .. n) are of the weeks before, in any order. */
+/* Returns false if there is no result. v[0 .. n) are the previous weeks, in any order. */
 bool usual_of(const int64_t *v, size_t n, struct usual *ret);
-/* -1: far below, 1: far above, 0: as usual; going_on: it was far before, and is until it is well within. */
+/* -1: far below, 1: far above, 0: normal. going_on: it deviated before, and does until it is well within the limits. */
 int usual_far(const struct usual *h, int64_t now, bool going_on);
 
-/* Where the same hour of the weekday began so many weeks before, by the clock on the wall. */
+/* Start of the same hour of the weekday, this many weeks earlier in local time. */
 int64_t usual_before(const struct zone *z, int64_t hour_ms, int weeks);
 
 /* "company acme used 3 GPUs from 14:00 on; on a Monday at that hour it is usually 62 (58 to 66 in 8 weeks)" */
@@ -38,5 +39,5 @@ void usual_text(struct buf *out, const char *who, const struct usual *h, int64_t
                 int64_t hour_ms);
 /* "company acme used 37 of 1536 GPU-hours on 2026-11-14: 2.4 % of what was assigned" */
 void low_text(struct buf *out, const char *who, int64_t used_ms, int64_t assigned_ms, int32_t day);
-/* Used less than a tenth of what was assigned; what was not assigned cannot be used too little. */
+/* Whether less than a tenth of the assigned hours was used. False if nothing was assigned. */
 bool low_is(int64_t used_ms, int64_t assigned_ms);

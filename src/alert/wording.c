@@ -1,4 +1,4 @@
-/* wording.c: the sentences of alerts: how many, where, for how long; and to one person, what it has to do with them. */
+/* wording.c: sentences about alerts: how many, where, for how long; for a person, how it affects them. */
 #include "alert/wording.h"
 
 #include "base/buf.h"
@@ -31,7 +31,7 @@ static bool all_of(const struct wording_ask *k, const char *prefix)
     return !ANY(k->n, i, !str_starts(str_of(k->v[i]->subject), prefix));
 }
 
-/* What they are all of, in words. */
+/* Common noun for all alerts. */
 static const char *noun(const struct wording_ask *k)
 {
     return all_of(k, "node:") ? "nodes" : all_of(k, "gpu:") ? "GPUs" : all_of(k, "booking:") ? "bookings" : "alerts";
@@ -42,7 +42,7 @@ static bool is_over(const struct wording_ask *k)
     return k->kind == MESSAGE_RESOLVED || (k->kind == MESSAGE_NOTICE && !k->v[0]->notice);
 }
 
-/* How long the longest has lasted. */
+/* Duration of the longest alert. */
 static const char *span_of(const struct wording_ask *k, char out[24])
 {
     int64_t longest_ms = 0;
@@ -52,7 +52,7 @@ static const char *span_of(const struct wording_ask *k, char out[24])
     return clock_span(longest_ms, out);
 }
 
-/* "dgx1:0, dgx1:1 and 3 more", or to a person "dgx1:0 and dgx1:1". */
+/* "dgx1:0, dgx1:1 and 3 more", or for a person "dgx1:0 and dgx1:1". */
 static size_t add_places(const struct wording_ask *k, const char *before, const char *last, struct buf *out)
 {
     size_t placed = 0, named = 0;
@@ -69,7 +69,7 @@ static size_t add_places(const struct wording_ask *k, const char *before, const 
     return named;
 }
 
-/* ---- to one person ---- */
+/* ---- text for a person ---- */
 
 static void add_others(const struct alert *a, const char *person, bool owner, struct buf *out)
 {
@@ -105,7 +105,7 @@ static void add_you(const struct wording_ask *k, struct buf *out)
     }
 }
 
-/* Can they be said in one sentence? Not when each has another person in it. */
+/* Whether one sentence is enough for all alerts: not if each names another person. */
 static bool in_one(const struct wording_ask *k)
 {
     return k->n == 1 || !k->rule->yours;
@@ -142,7 +142,7 @@ static void add_head(const struct wording_ask *k, struct buf *out)
             word = k->v[i]->severity == s ? severity_words[s] : word;
     buf_addf(out, "[%s] %s", k->kind == MESSAGE_RESOLVED ? "resolved" : word, k->v[0]->rule);
     if (k->kind == MESSAGE_REMINDER && to_you(k) && in_one(k))
-        buf_adds(out, ", still"); /* for how long is in the sentence */
+        buf_adds(out, ", still"); /* the sentence contains the duration */
     else if (k->kind == MESSAGE_REMINDER)
         buf_addf(out, ", still, for %s%s", k->n > 1 ? "up to " : "", span_of(k, span));
     buf_adds(out, ": ");
@@ -181,7 +181,7 @@ static void add_text(const struct wording_ask *k, struct buf *out)
         buf_addf(out, "%s%s", out->len ? "\n" : "", k->v[0]->advice);
 }
 
-/* A built-in rule's sentence that somebody put in their own words goes out as it is. */
+/* A built-in rule's sentence in the user's own text is sent unchanged. */
 static bool own_words(const struct wording_ask *k)
 {
     return k->kind != MESSAGE_REMINDER && !is_over(k) && k->rule && k->rule->worded && k->n == 1;
@@ -214,7 +214,7 @@ void wording_of(const struct wording_ask *k, struct wording *ret)
     AUTO_BUF title = BUF_INIT(1u << 20), text = BUF_INIT(1u << 20);
 
     if (add_over(k, &title)) {
-        /* it says all */
+        /* the title contains everything */
     } else if (own_words(k)) {
         buf_adds(&title, k->v[0]->text);
     } else {
