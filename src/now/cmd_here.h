@@ -1,4 +1,4 @@
-/* cmd_here.h: this machine without a hub: what its collector says, as a live state (now/live.h). */
+/* cmd_here.h: this machine without a hub: its collector's output as a live state (now/live.h). */
 #pragma once
 
 #include "agent/local.h"
@@ -6,10 +6,10 @@
 
 struct here {
     struct live *live;
-    struct node_now *node; /* NULL: nothing heard yet */
+    struct node_now *node; /* NULL: no report yet */
     struct local *local;   /* for local_next, which fills live */
     bool changed;          /* set by each batch; the owner clears it */
-    /* the owner's, set before here_open; event may be NULL */
+    /* set by the caller before here_open; event may be NULL */
     void *arg;
     void (*event)(void *arg, const char *node, const struct node_event *e);
     /* private */
@@ -17,8 +17,8 @@ struct here {
     bool conf;
 };
 
-/* tick_ms 0: as the agent has it. In any case ended with here_close. */
+/* tick_ms 0: the agent's default. Call here_close() also on failure. */
 int here_open(struct here *h, int64_t tick_ms, struct err *err);
-/* Without the collector going on: one look, as local_snapshot takes it. Instead of here_open. */
+/* Reads one snapshot, like local_snapshot, and stops the collector. Use instead of here_open. */
 int here_once(struct here *h, struct err *err);
 void here_close(struct here *h);

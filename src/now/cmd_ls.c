@@ -1,4 +1,4 @@
-/* cmd_ls.c: `muster ls`: which GPUs there are and who is on them: this machine's at once, or a hub's. */
+/* cmd_ls.c: `muster ls`: lists GPUs and their users, of this machine or of a hub. */
 #include <pwd.h>
 
 #include "base/buf.h"
@@ -16,7 +16,7 @@ struct ls_conf {
     struct client_conf client;
     bool detail, json, csv, free, mine, watch, ascii, wide;
     char *columns;
-    struct opt_list picked; /* columns, one by one */
+    struct opt_list picked; /* columns, one entry each */
     int64_t every, width;
     struct filter *filter; /* of the operands, --free and --mine; NULL: none */
     const char *me;
@@ -63,7 +63,7 @@ const struct opt_cmd ls_help = {
     .conf_size = sizeof(struct ls_conf),
 };
 
-/* What is shown, ended with picture_fini. */
+/* Data to show; free with picture_fini(). */
 struct picture {
     struct here here;     /* this machine */
     struct hub_state hub; /* or a hub's */
@@ -106,7 +106,8 @@ static int from_here(const struct ls_conf *conf, struct picture *p, struct err *
     return r < 0 ? r : look(conf, p);
 }
 
-/* Why nodes cannot be read, or are not who they seem, where the screen is too narrow for the column that says so. */
+/* Reasons why nodes cannot be read or have an uncertain identity, for screens too narrow for the column with reasons.
+ */
 static void unread(const struct view *v, struct buf *out)
 {
     for (size_t i = 0; i < v->n; i++)
@@ -159,7 +160,7 @@ static int show(const struct ls_conf *conf, const struct picture *p)
     return code ? code : conf->filter && none ? EXIT_NO : EXIT_OK;
 }
 
-/* This machine again and again: the collector stays, so that only the first look waits for the driver. */
+/* Watches this machine. The collector stays open, so that only the first frame waits for the driver. */
 static int watch_here(const struct ls_conf *conf)
 {
     enum { WAIT_MS = 8000 };
@@ -186,7 +187,7 @@ static int once(const struct ls_conf *conf)
     return r;
 }
 
-/* The operands, --free and --mine as one filter. -1: go on; or an exit code. */
+/* Combines the operands, --free and --mine into one filter. Returns -1 to continue, or an exit code. */
 static int read_filter(struct ls_conf *conf, char **words, int n)
 {
     AUTO_BUF said = BUF_INIT(65536), all = BUF_INIT(65536);
@@ -197,7 +198,7 @@ static int read_filter(struct ls_conf *conf, char **words, int n)
     conf->me = pw ? pw->pw_name : "";
     for (int i = 0; i < n; i++)
         buf_addf(&said, "%s%s", i ? " " : "", words[i]);
-    /* alone first: columns are those of what was typed */
+    /* separately first: error columns refer to the typed text */
     if (n && filter_new(buf_str(&said), conf->me, &conf->filter, &err) < 0)
         return cli_fail(&ls_help, EXIT_USAGE, "column %u of '%.200s': %s", err.column, said.p, err.message);
     if (!conf->free && !conf->mine)
@@ -212,7 +213,7 @@ static int read_filter(struct ls_conf *conf, char **words, int n)
     return -1;
 }
 
-/* --columns, taken apart and checked before anything is asked. -1: go on; or an exit code. */
+/* Splits and checks --columns before any query. Returns -1 to continue, or an exit code. */
 static int read_columns(struct ls_conf *conf)
 {
     struct view nothing = {0};

@@ -1,4 +1,4 @@
-/* draw.c: walks a list of nodes piece by piece and writes each as JSON or metrics, or counts what they have. */
+/* draw.c: walks a list of nodes in steps and writes each as JSON or metrics, or counts its devices. */
 #include "now/draw.h"
 
 #include <errno.h>
@@ -14,20 +14,20 @@ typedef bool step_fn(struct drawing *d, struct api *a, size_t bytes);
 
 struct picture {
     struct drawing d; /* first */
-    step_fn *draw;    /* each step, once what a filter has to choose from is counted */
-    struct view view; /* without nodes; its texts are ours */
+    step_fn *draw;    /* each step, after the count for a filter is complete */
+    struct view view; /* without nodes; owns its texts */
     char *notice;
     struct filter *filter;
     struct filter_kinds kinds; /* of its bare words */
-    struct arena mem;          /* of what a filter leaves of the node at hand */
+    struct arena mem;          /* a filtered copy of the current node */
     size_t n, at;
     struct {
         char key[NODE_KEY_MAX];
         bool twin;
     } * nodes;
     bool any, begun, openmetrics, own;
-    bool lent;          /* the filter */
-    struct tally tally; /* of a summary, and for a page's answer */
+    bool lent;          /* the filter is borrowed */
+    struct tally tally; /* for a summary, and the result line of a page */
     char words[FILTER_SAID];
     render_term_fn *page;
     struct term term;
@@ -47,20 +47,20 @@ static void picture_end(struct drawing *d)
     FREE_ALL(p->nodes, p->notice, p);
 }
 
-/* How far one step goes: a filter that matches nothing gives the others a turn, too. */
+/* Limit of one step: also a filter without matches must let other jobs run. */
 static size_t step_end(const struct picture *p)
 {
     return MIN(p->n, p->at + DRAW_NODES);
 }
 
-/* NULL: it is gone. */
+/* NULL if removed. */
 static const struct node_now *node_at(const struct picture *p, struct api *a, size_t i)
 {
     const struct node_now *n = live_any(a->live, p->nodes[i].key);
     return n && strcmp(n->key, p->nodes[i].key) == 0 ? n : NULL;
 }
 
-/* How many devices a filter has to choose from is said first. */
+/* The first output is the number of devices before filtering. */
 static bool count_step(struct drawing *d, struct api *a, UNUSED size_t bytes)
 {
     struct picture *p = (struct picture *)d;
@@ -76,7 +76,7 @@ static bool count_step(struct drawing *d, struct api *a, UNUSED size_t bytes)
     return false;
 }
 
-/* The next node before end that is still there, as the reader may see it; NULL: that was the last. */
+/* The next remaining node before end, as visible to the reader; NULL at the end. */
 static const struct node_now *next_node(struct picture *p, struct api *a, size_t end, bool *ret_twin)
 {
     while (p->at < end) {
@@ -130,7 +130,7 @@ static bool snapshot_step(struct drawing *d, struct api *a, size_t bytes)
         buf_adds(&d->out, "retry: 2000\nevent: snapshot\ndata: ");
     bool done = state_step(d, a, bytes);
     if (done)
-        buf_addc(&d->out, '\n'); /* the state ends with the other one */
+        buf_addc(&d->out, '\n'); /* the other output of the state ends with a newline */
     if (d->out.len > from && !d->out.err && gzip_piece(str_n(d->out.p + from, d->out.len - from), &d->piece) < 0)
         d->out.err = -EIO;
     return done || d->out.err;
@@ -183,7 +183,7 @@ static bool list_step(struct drawing *d, struct api *a, size_t bytes)
     return done || d->out.err;
 }
 
-/* False: there are more nodes to count. */
+/* False while there are more nodes to count. */
 static bool tally_step(struct picture *p, struct api *a)
 {
     size_t end = step_end(p);
@@ -213,7 +213,7 @@ static bool text_step(struct drawing *d, struct api *a, size_t bytes)
     return p->at == p->n;
 }
 
-/* What a page begins with is about all nodes. */
+/* The first part of a page covers all nodes. */
 static bool text_tally_step(struct drawing *d, struct api *a, UNUSED size_t bytes)
 {
     struct picture *p = (struct picture *)d;
@@ -244,7 +244,7 @@ static bool summary_step(struct drawing *d, struct api *a, UNUSED size_t bytes)
     return true;
 }
 
-/* Each family walks all nodes, as they are then. */
+/* Each family walks all nodes, in their current state. */
 static bool metrics_step(struct drawing *d, struct api *a, size_t bytes)
 {
     struct picture *p = (struct picture *)d;
@@ -319,7 +319,7 @@ struct drawing *draw_metrics(const struct view *v, struct filter *f, bool openme
 {
     struct picture *p = picture_new(v, f, metrics_step);
 
-    p->d.step = metrics_step; /* which has no such number */
+    p->d.step = metrics_step; /* no number of devices in metrics */
     p->openmetrics = openmetrics;
     p->own = own;
     p->prom = prom_new(openmetrics, v->at_ms);

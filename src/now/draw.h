@@ -1,7 +1,6 @@
 /*
- * draw.h: the newest state of very many nodes as an answer that is made in pieces, over several turns of the loop
- * (hub/easel.h). Each node is shown as it is when its turn comes, the whole as of one moment or a little later; one
- * that goes meanwhile is left out.
+ * draw.h: renders the current state of very many nodes in steps over several event loop iterations (hub/easel.h). Each
+ * node is rendered as it is at its step, so the parts differ slightly in time. A node removed meanwhile is omitted.
  */
 #pragma once
 
@@ -9,18 +8,18 @@
 #include "hub/api.h"
 #include "model/now.h"
 
-#define DRAW_NODES 200 /* fewer are rendered in one go; no step looks at more */
+#define DRAW_NODES 200 /* fewer are rendered in one step; no step renders more */
 
-/* All copy what they need of v; f may be NULL and is the drawing's from now on, but for a snapshot's. */
+/* All copy what they need of v. They take ownership of f (may be NULL), except draw_snapshot. */
 struct drawing *draw_state(const struct view *v, struct filter *f);
-/* The first event of a stream, compressed as well. f is lent, for as long as there are steps. list: as draw_list_. */
+/* The first event of a stream, also compressed. Borrows f until the last step. list: in the form of draw_list_*. */
 struct drawing *draw_snapshot(const struct view *v, struct filter *f, bool list);
-/* The same for a hub that follows: an event for each node between two, so that it never needs the whole at once. */
+/* The same for a following hub: one event per node between two others, so that it never needs the whole at one time. */
 void draw_list_begin(struct buf *out, const struct view *v);
 void draw_list_node(struct buf *out, const struct view *v, const struct node_now *n);
 void draw_list_end(struct buf *out);
-/* A page of text: all as of term.h's parts (render.h). */
+/* A text page, made of all parts in term.h (render.h). */
 struct drawing *draw_text(const struct view *v, struct filter *f, render_term_fn *page, const struct term *t);
 struct drawing *draw_summary(const struct view *v, struct filter *f);
-/* own: with the series of the hub itself. */
+/* own: include the hub's own series. */
 struct drawing *draw_metrics(const struct view *v, struct filter *f, bool openmetrics, bool own);

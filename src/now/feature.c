@@ -1,6 +1,6 @@
 /*
- * feature.c: the live state (live.h) in the hub: by which rule devices are judged, what nodes are called, whose
- * processes they run, and who is shown what changes.
+ * feature.c: the live state (live.h) in the hub: its state rule, display names, the users of processes, and streams of
+ * changes.
  */
 #include <errno.h>
 
@@ -87,8 +87,8 @@ static int prepare_rule(UNUSED void *self, const struct hub_conf *conf, void **n
 
 struct hub_now {
     struct hub *h;
-    struct identities *identities; /* for live, which shows it with every process */
-    int64_t next_ms;               /* when somebody's groups change; INT64_MAX: never */
+    struct identities *identities; /* used by live for every process */
+    int64_t next_ms;               /* next change of group memberships; INT64_MAX: never */
     struct timer *push;
     unsigned ticks;
 };
@@ -100,7 +100,7 @@ static void take_rule(void *self, void *next)
     struct now_next *n = next;
     struct httpd_stat st;
     httpd_stat(h->httpd, &st);
-    /* Readers stay connected: they have half of what room there is, or nobody else would come in. */
+    /* Readers stay connected: they get at most half of the connections, to leave room for other clients. */
     streams_set_max(h->streams, MIN((size_t)c->max_streams, st.max / 2), (size_t)c->max_streams_per_address);
     live_set_rule(h->live, &n->rule);
     live_set_names(h->live, n->names);
@@ -109,7 +109,7 @@ static void take_rule(void *self, void *next)
 
 static void tell_event(void *arg, const struct node_now *n, const struct node_event *e)
 {
-    if (e->kind != EVENT_DOWN || hub_leads(arg)) /* that nothing is heard of it no hub hears, and one says */
+    if (e->kind != EVENT_DOWN || hub_leads(arg)) /* all hubs notice it; the leader reports it */
         hub_event(arg, n->key, NULL, e);
     log_info("hub", "%s (%s): %s: %s", n->name, n->key, event_words[e->kind], e->text);
 }
@@ -132,13 +132,13 @@ static void *open_now(struct hub *h)
     return n;
 }
 
-/* For live: who logs in so on that node. */
+/* For live: the identity of a login on this node. */
 static const struct identity *who_is(void *arg, const struct node_now *n, const struct proc_fact *f)
 {
     return identities_who(((struct hub_now *)arg)->identities, n->name, f);
 }
 
-/* Everybody is asked for again; what live has borrowed goes afterwards. */
+/* Maps all processes again. Frees the old identities last: live borrows them until then. */
 static void meet(struct hub_now *n)
 {
     struct people *c = n->h->api.people;
@@ -150,7 +150,7 @@ static void meet(struct hub_now *n)
     identities_free(before);
 }
 
-/* Who listens comes again, and sees people by their new names. */
+/* Readers reconnect and see the new names. */
 static void drop_streams(void *self, const struct news *w)
 {
     struct hub_now *n = self;
@@ -160,7 +160,7 @@ static void drop_streams(void *self, const struct news *w)
         streams_reset(n->h->streams);
 }
 
-/* What the hub has to say of itself, to every screen; and in the log what only they would tell. */
+/* Sets the hub's status message for all screens. Logs it if nothing else does. */
 static void say_notice(struct hub *h)
 {
     char notice[NOTICE_MAX];
@@ -178,7 +178,7 @@ static void tick(void *self, int64_t now_ms)
 {
     struct hub_now *n = self;
     struct hub *h = n->h;
-    if (now_ms >= n->next_ms) /* memberships begin and end with days */
+    if (now_ms >= n->next_ms) /* memberships start and end at day boundaries */
         meet(n);
     say_notice(h);
     live_tick(h->live, now_ms);

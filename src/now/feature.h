@@ -1,4 +1,4 @@
-/* feature.h: the rule of states as the settings of a hub have it, for commands that work without a hub. */
+/* feature.h: the state rule from the settings of a hub, for commands that work without a hub. */
 #pragma once
 
 #include "hub/conf.h"

@@ -1,7 +1,6 @@
 /*
- * filter.c: runs a filter over a device. There are three values, with `and` the lesser, `or` the greater and `not` the
- * mirror (Kleene's logic), so that what is not known stays so however it is turned. Reading the text is
- * filter_parse.c's.
+ * filter.c: runs a filter on a device. Three values (Kleene's logic): `and` is the minimum, `or` the maximum, `not`
+ * the mirror, so that unknown stays unknown. filter_parse.c parses the text.
  */
 #include "now/filter.h"
 
@@ -16,7 +15,7 @@ enum { NO, UNKNOWN, YES };
 
 struct subject {
     const struct node_now *n;
-    const struct device_now *d; /* NULL: the node alone */
+    const struct device_now *d; /* NULL: only the node */
     const struct proc_now *procs;
     size_t n_procs;
     int64_t now_ms;
@@ -27,7 +26,7 @@ static bool in_sight(const struct device_now *d)
     return d->state <= DEV_IN_SIGHT;
 }
 
-/* ---- values; false: not known ---- */
+/* ---- values; false: unknown ---- */
 
 static bool device_metric(const struct device_now *d, enum metric m, int64_t *ret)
 {
@@ -130,7 +129,7 @@ static int number_is(const struct filter_op *op, const struct subject *s)
     return number(op, s, &v) ? compare(v, (enum cmp)op->cmp, op->v) : UNKNOWN;
 }
 
-/* The rules that are told of it now. Of one that somebody is on and that does not tell what it does none is asked. */
+/* The current advice rules of the GPU. Unknown if the GPU has processes but no activity values. */
 static int advice_is(const struct filter_op *op, const struct device_now *d)
 {
     int64_t v = 0;
@@ -181,7 +180,7 @@ static bool text_is(const struct filter *f, const struct filter_op *op, const ch
     return text_fits((enum text_match)op->match, str_n(f->pool + op->to, op->len), str_of(text));
 }
 
-/* A label with this name and this value; a node without is known to have none. */
+/* A label with this name and value. A node without the label is known to have none. */
 static int label_is(const struct filter *f, const struct filter_op *op, const struct subject *s)
 {
     struct str rest = str_of(s->n->labels ? s->n->labels : ""), name, value;
@@ -197,14 +196,14 @@ static int field_is(const struct filter *f, const struct filter_op *op, const st
 {
     const char *base = op->get == GET_NODE_TEXT ? (const char *)s->n : (const char *)s->d;
 
-    if (op->get == GET_BOOKER && s->d) /* nobody is somebody else */
+    if (op->get == GET_BOOKER && s->d) /* an unbooked device is not booked by another user */
         return negate(op, s->d->booking && text_is(f, op, s->d->booking->person) ? YES : NO);
     if (!base || !base[op->which])
         return UNKNOWN;
     return negate(op, text_is(f, op, base + op->which) ? YES : NO);
 }
 
-/* Whether it is theirs; UNKNOWN where not even the login is known. */
+/* Whether the process belongs to them; UNKNOWN if not even the login is known. */
 static int whose(const struct filter *f, const struct filter_op *op, const struct proc_now *p)
 {
     const char *person = proc_person(p);
@@ -222,12 +221,12 @@ static int whose(const struct filter *f, const struct filter_op *op, const struc
     return p->fact->user[0] || p->who ? NO : UNKNOWN;
 }
 
-/* Whether any process is like this. What a process would not say could be anything; a container may just not be. */
+/* Whether any process matches. An unknown text could be anything; only the container may really be missing. */
 static int any_proc(const struct filter *f, const struct filter_op *op, const struct subject *s)
 {
     int any = NO;
 
-    if (!s->n_procs && (!s->d || !s->d->at_ms)) /* nothing came yet */
+    if (!s->n_procs && (!s->d || !s->d->at_ms)) /* no data yet */
         return UNKNOWN;
     for (size_t i = 0; i < s->n_procs; i++) {
         const struct proc_fact *p = s->procs[i].fact;
@@ -254,14 +253,14 @@ static int any_proc(const struct filter *f, const struct filter_op *op, const st
     return negate(op, any);
 }
 
-/* ---- metrics declared at run time ---- */
+/* ---- custom metrics ---- */
 
 static const struct custom_now *custom_of(const struct custom_now *v, size_t n, size_t which)
 {
     return FIND(v, n, c, c->metric == METRIC_CUSTOM + which);
 }
 
-/* The device's value, or its node's where the device has none. With a pattern: any that fits. */
+/* The device's value, or its node's if the device has none. With a pattern: any match. */
 static int custom_is(const struct filter *f, const struct filter_op *op, const struct subject *s)
 {
     const struct node_now *n = s->n;
@@ -277,7 +276,7 @@ static int custom_is(const struct filter *f, const struct filter_op *op, const s
             v = custom_of(n->custom, n->n_custom, i);
         if (!v || !seen)
             continue;
-        /* v / per against op->v / which, without a division */
+        /* compares v / per with op->v / which, without a division */
         __int128 have = (__int128)v->v * op->which, want = (__int128)op->v * MAX(fact->per, 1);
         any = compare(have < want ? -1 : have > want, (enum cmp)op->cmp, 0);
     }
@@ -307,7 +306,7 @@ static int condition(const struct filter *f, const struct filter_op *op, const s
 static bool run(const struct filter *f, const struct subject *s)
 {
     uint8_t stack[FILTER_STACK] = {0};
-    size_t top = 0; /* filter_parse.c has seen to it that this stays inside */
+    size_t top = 0; /* filter_parse.c ensures the bound */
 
     for (size_t i = 0; i < f->n; i++) {
         const struct filter_op *op = &f->ops[i];
@@ -324,7 +323,7 @@ static bool run(const struct filter *f, const struct subject *s)
             i = op->to - 1u;
         }
     }
-    assert(top == 1); /* a compiled filter leaves its answer and nothing else */
+    assert(top == 1); /* a compiled filter leaves exactly one result */
     return stack[0] == YES;
 }
 
@@ -361,7 +360,7 @@ void filter_see(const struct filter *f, const struct node_now *n, int64_t now_ms
     }
 }
 
-/* ---- the thing itself ---- */
+/* ---- public functions ---- */
 
 void filter_free(struct filter *f)
 {

@@ -1,6 +1,6 @@
 /*
- * filter_parse.c: a filter's text into its program. Recursive descent, where only parentheses recurse, and those are
- * counted. What a name means is in filter_names.c.
+ * filter_parse.c: compiles a filter's text. Recursive descent; only parentheses recurse, with a limit. Names are
+ * defined in filter_names.c.
  */
 #include <assert.h>
 #include <errno.h>
@@ -19,8 +19,8 @@ struct parser {
     size_t at, conditions, waiting, depth;
     const char *me;
     bool exact;            /* no bare words */
-    struct filter_op mine; /* where me is in the pool */
-    const char *before;    /* what a condition must follow now: "after 'and'" */
+    struct filter_op mine; /* position of me in the pool */
+    const char *before;    /* context for errors: "after 'and'" */
     struct filter *f;
     struct filter_err *err;
 };
@@ -47,7 +47,7 @@ __attribute__((format(printf, 3, 4))) static int fail(struct parser *p, size_t a
     return -EINVAL;
 }
 
-/* What is shown of a piece of text, cut where a character ends. */
+/* The shown part of a text, cut at a character boundary. */
 #define SHOWN(s) shown(s), (s).p /* for "%.*s" */
 static int shown(struct str s)
 {
@@ -76,7 +76,7 @@ static int emit_condition(struct parser *p, struct filter_op op, size_t at)
     return emit(p, op);
 }
 
-/* A text into the pool, in lower case. */
+/* Adds a text to the pool, in lower case. */
 static void pool_add(struct parser *p, struct filter_op *op, struct str value)
 {
     struct filter *f = p->f;
@@ -99,7 +99,7 @@ static bool is_blank(char c)
 
 static bool ends_word(char c)
 {
-    return is_blank(c) || strchr("()\"':=!<>", c) != NULL; /* no NUL comes here */
+    return is_blank(c) || strchr("()\"':=!<>", c) != NULL; /* the text contains no NUL */
 }
 
 static char peek(const struct parser *p)
@@ -113,7 +113,7 @@ static void skip_blanks(struct parser *p)
         p->at++;
 }
 
-/* The word that begins here; it is not taken. */
+/* The word at the current position, without consuming it. */
 static struct str word_here(const struct parser *p)
 {
     struct str rest = str_drop(p->text, p->at);
@@ -150,11 +150,11 @@ static int take_cmp(struct parser *p, struct str *ret)
 
 struct value {
     struct str text;
-    size_t at; /* where it begins */
+    size_t at; /* start */
     bool quoted;
 };
 
-/* Quoted, or up to a blank or one of ends. */
+/* Quoted, or up to a space or one of ends. */
 static int take_text(struct parser *p, const char *ends, struct value *ret)
 {
     struct str rest = str_drop(p->text, p->at);
@@ -180,7 +180,7 @@ static int take_value(struct parser *p, struct value *ret)
     return r == 0 && ret->text.len > VALUE_MAX ? fail(p, ret->at, "expected at most %d bytes here", VALUE_MAX) : r;
 }
 
-/* A name of the user's own making, of a label or a metric. */
+/* A user-defined name of a label or metric. */
 static int take_name(struct parser *p, const char *ends, const char *what, struct value *ret)
 {
     bool quoted = peek(p) == '"' || peek(p) == '\'';
@@ -212,7 +212,7 @@ static bool cut_suffix(struct str s, const char *suffix, struct str *ret)
     return true;
 }
 
-/* Decimal text with a unit's suffix, in stored steps. The longer suffix comes first. */
+/* Decimal number with a unit suffix, in stored steps. Longer suffixes are tried first. */
 static bool number_of(struct str s, enum unit unit, int64_t per, int64_t *ret)
 {
     static const struct {
@@ -237,7 +237,7 @@ static bool number_of(struct str s, enum unit unit, int64_t per, int64_t *ret)
     return false;
 }
 
-/* Sizes and clocks need their unit: 40 bytes of memory or 1500 Hz is never what was meant. 0 is 0 in any. */
+/* Sizes and clocks need a unit: 40 bytes of memory or 1500 Hz is never intended. 0 is valid in any unit. */
 static bool unit_value(struct str s, enum metric m, int64_t *ret)
 {
     const struct metric_info *mi = &metrics[m];
@@ -256,7 +256,7 @@ static bool unit_value(struct str s, enum metric m, int64_t *ret)
     return s.len && (s.p[s.len - 1] > '9' || s.p[s.len - 1] < '0') && str_bytes(s, ret);
 }
 
-/* The reasons whose words have this one in them, as bits. */
+/* The throttle reasons whose text contains this word, as bits. */
 static bool throttle_bits(struct str s, int64_t *ret)
 {
     int64_t bits = 0;
@@ -280,7 +280,7 @@ static bool throttle_bits(struct str s, int64_t *ret)
     return bits != 0;
 }
 
-/* The rules of this name, or of a pattern, as bits. */
+/* The advice rules with this name or pattern, as bits. */
 static bool advice_bits(struct str s, int64_t *ret)
 {
     int64_t bits = 0;
@@ -322,7 +322,7 @@ static enum text_match match_of(const struct value *v, bool whole)
     return glob ? TEXT_GLOB : whole ? TEXT_WHOLE : TEXT_PART;
 }
 
-/* The value into op; false: it is not one that this field takes. */
+/* Parses the value into op. Returns false if the field does not accept it. */
 static bool set_value(struct parser *p, const struct filter_field *f, const struct value *v, bool whole,
                       struct filter_op *op)
 {
@@ -331,7 +331,7 @@ static bool set_value(struct parser *p, const struct filter_field *f, const stru
 
     switch (f->take) {
     case TAKE_UNIT:
-        if (f->which == M_mem_used && cut_suffix(v->text, "%", &share)) { /* of the memory there is */
+        if (f->which == M_mem_used && cut_suffix(v->text, "%", &share)) { /* of the total memory */
             op->get = f->get == GET_MEM_FREE ? GET_FREE_SHARE : GET_MEM_SHARE;
             return str_fixed(share, 10000, &op->v);
         }
@@ -362,7 +362,7 @@ static bool set_value(struct parser *p, const struct filter_field *f, const stru
 
 /* ---- grammar ---- */
 
-/* How a condition is decided, by what it looks at: those that are not here are numbers. */
+/* How a condition is evaluated, by the value it reads; values not listed are numbers. */
 static const uint8_t codes[] = {
     [GET_STATE] = OP_SET,           [GET_THROTTLE] = OP_SET,      [GET_FLAGS] = OP_SET,
     [GET_ADVICE] = OP_SET,          [GET_NODE_TEXT] = OP_TEXT,    [GET_DEVICE_TEXT] = OP_TEXT,
@@ -391,10 +391,9 @@ static int take_comparison(struct parser *p, const struct filter_field *f, struc
     return emit_condition(p, op, at);
 }
 
-#define CUSTOM_FINE                                                                                                    \
-    10000 /* numbers of custom metrics are compared to a ten-thousandth, or to one where that is too large */
+#define CUSTOM_FINE 10000 /* custom metrics are compared to 1/10000, or to 1 if the number is too large */
 
-/* What is behind "label:": a name, and unless it is enough to have one, a comparison and a value. */
+/* Parses the rest after "label:": a name and optionally a comparison and a value. */
 static int take_label(struct parser *p, size_t at)
 {
     struct filter_op op = {.code = OP_LABEL, .cmp = CMP_EQ}, key = {0};
@@ -430,7 +429,7 @@ static int take_label(struct parser *p, size_t at)
     return emit_condition(p, op, at);
 }
 
-/* What is behind "metric:": a name, a comparison, a number in the unit that the metric is shown in. */
+/* Parses the rest after "metric:": a name, a comparison, a number in the display unit. */
 static int take_custom(struct parser *p, size_t at)
 {
     struct filter_op op = {.code = OP_CUSTOM};
@@ -447,7 +446,7 @@ static int take_custom(struct parser *p, size_t at)
     if (cmp < 0)
         return fail(p, behind, "expected one of = != < <= > >= and a number after 'metric:%.*s'", SHOWN(name.text));
     const struct filter_field *known = name.quoted ? NULL : filter_field(name.text, &scratch);
-    if (known == &scratch) /* one of ours, by its whole name */
+    if (known == &scratch) /* a built-in metric, by its full name */
         return take_comparison(p, known, name.text, at, sign, (enum cmp)cmp);
     skip_blanks(p);
     r = take_value(p, &v);
@@ -457,7 +456,7 @@ static int take_custom(struct parser *p, size_t at)
     op.which = CUSTOM_FINE;
     bool percent = cut_suffix(v.text, "%", &share),
          good = str_fixed(percent ? share : v.text, percent ? CUSTOM_FINE / 100 : CUSTOM_FINE, &op.v);
-    if (!good) { /* 40G, or more than fits */
+    if (!good) { /* a value like 40G, or an overflow */
         op.which = 1;
         good = str_fixed(v.text, 1, &op.v) || str_bytes(v.text, &op.v);
     }
@@ -469,7 +468,7 @@ static int take_custom(struct parser *p, size_t at)
     return emit_condition(p, op, at);
 }
 
-/* A person, a login, a node, a model or a program is called so: as many conditions with `or` between. */
+/* Matches a person, login, node, model or program of this name: several conditions joined by `or`. */
 static int take_bare(struct parser *p, struct str name, size_t at)
 {
     static const struct {
@@ -567,7 +566,7 @@ static int take_word(struct parser *p, struct str name, size_t at)
         op.code = OP_PROC_WHO;
         op.which = WHO_ME;
         op.match = TEXT_WHOLE;
-        if (!p->f->mine) /* once, however often it is asked for */
+        if (!p->f->mine) /* add it only once */
             pool_add(p, &p->mine, str_n(p->me, strnlen(p->me, VALUE_MAX)));
         op.to = p->mine.to;
         op.len = p->mine.len;
@@ -647,7 +646,7 @@ static int take_not(struct parser *p)
     return r;
 }
 
-/* The right side of an `and` or `or` whose left is there already. */
+/* Parses the right side of an `and` or `or`; the left side is done. */
 static int take_right(struct parser *p, int (*side)(struct parser *), enum op_code skip, enum op_code join)
 {
     size_t from = p->f->n;
@@ -697,7 +696,7 @@ static int parse(struct parser *p)
         if (((unsigned char)p->text.p[i] < 32 && !is_blank(p->text.p[i])) || p->text.p[i] == 127)
             return fail(p, i, "expected text, not a control character");
     int r = take_or(p);
-    if (r == 0 && p->at < p->text.len) /* nothing else ends an expression */
+    if (r == 0 && p->at < p->text.len) /* only an error leaves text */
         return fail(p, p->at, "there is no '(' for this ')'");
     return r;
 }

@@ -1,4 +1,5 @@
-/* gpu_watch.c: the rules over one GPU of the live state: when a reading is due, whose it is, what holds now. */
+/* gpu_watch.c: evaluates the rules for one GPU of the live state: when a reading is due, its owner, and current
+ * advice. */
 #include "now/gpu_watch.h"
 
 #include "base/lookup.h"
@@ -9,8 +10,8 @@
 struct gpu_watch {
     struct tracker *tracker;
     struct sibling sibling;
-    struct advice *apart;   /* from the GPUs of its run; NULL: it is not */
-    int64_t at_ms, told_ms; /* the last reading; when words were last made */
+    struct advice *apart;   /* advice that it deviates from the GPUs of its run; NULL: none */
+    int64_t at_ms, told_ms; /* the last reading; the last texts */
     uint32_t whose;
 };
 
@@ -47,7 +48,7 @@ void gpu_watch_apart(struct gpu_watch *w, const struct advice *a, int64_t now_ms
     w->apart->ms = MAX(0, now_ms - from_ms);
 }
 
-/* Of those who are on it, in any order. */
+/* Identifies the users of the GPU, in any order. */
 static uint32_t whose(const struct device_now *d)
 {
     uint32_t least = UINT32_MAX;
@@ -63,7 +64,7 @@ static bool same_rules(const struct device_now *d, const struct advice *v, size_
     return d->n_advice == n && !ANY(n, i, d->advice[i].rule != v[i].rule);
 }
 
-/* What holds now, of the device. */
+/* The current advice of the device. */
 static bool tell(struct device_now *d, struct advice *v, size_t n)
 {
     size_t left = 0;

@@ -1,6 +1,6 @@
 /*
- * judge.c: decides the state of a device (free, held, busy, …) and of a node (up, down, …). Pure;
- * docs/states.md has the rule.
+ * judge.c: decides the state of a device (free, held, busy, …) and of a node (up, down, …). Pure; docs/states.md
+ * describes the rule.
  */
 #include "now/judge.h"
 
@@ -12,7 +12,7 @@
 
 #define GIB          ((int64_t)1 << 30)
 #define MIB          ((int64_t)1 << 20)
-#define MEMORY_GRAIN (128 * MIB) /* a reason does not change with every page */
+#define MEMORY_GRAIN (128 * MIB) /* so that a reason does not change with every page */
 
 const struct state_rule state_rule_default = {
     .busy_util = 500,
@@ -29,18 +29,18 @@ int state_rule_preset(const char *name, struct state_rule *ret)
     struct state_rule r = state_rule_default;
 
     if (strcmp(name, "muster") == 0) {
-        /* as it is */
+        /* unchanged */
     } else if (strcmp(name, "web-gpu-monitor") == 0) { /* load >= 5, or memory controller > 2, or any user */
         r.busy_mem_util = 200;
         r.held_mem = -1;
         r.graphics_mem = 0;
-    } else if (strcmp(name, "gpu-monitor") == 0) { /* no process and below 1 %; news may be 500 s old */
+    } else if (strcmp(name, "gpu-monitor") == 0) { /* no process and below 1 %; reports may be 500 s old */
         r.busy_util = 100;
         r.held_mem = -1;
         r.graphics_mem = 0;
         r.stale_after_ms = 500000;
         r.down_after_ms = 500000;
-    } else if (strcmp(name, "strict") == 0) { /* the least sign of anybody counts */
+    } else if (strcmp(name, "strict") == 0) { /* any sign of use counts */
         r.busy_util = 100;
         r.busy_mem_util = 100;
         r.held_mem = 256 * MIB;
@@ -69,7 +69,7 @@ static int64_t age(int64_t now_ms, int64_t at_ms)
     return MAX(0, now_ms - at_ms);
 }
 
-/* Limits never undercut three of a slow sender's ticks. */
+/* Limits are at least three ticks of a slow sender. */
 static int64_t at_least_ticks(const struct node_now *n, int64_t ms)
 {
     return MAX(ms, 3 * (int64_t)n->fact.tick_ms);
@@ -80,14 +80,14 @@ int64_t judge_down_ms(const struct state_rule *rule, const struct node_now *n)
     return rule->down_exact ? rule->down_after_ms : at_least_ticks(n, rule->down_after_ms);
 }
 
-/* GPU Monitor's scripts leave a sample every 20 s or so and may stop for a while; its page called 500 s too old. */
+/* GPU Monitor's scripts write a sample about every 20 s and may pause; its page treats 500 s as too old. */
 static int64_t stale_after(const struct state_rule *rule, const struct node_now *n)
 {
     bool files = str_starts(str_of(n->key), "file:");
     return at_least_ticks(n, files ? MAX(rule->stale_after_ms, FILES_STALE_MS) : rule->stale_after_ms);
 }
 
-/* This state, for this reason. Always true: there is nothing more to look for. */
+/* Sets this state and reason. Always returns true: no further checks are needed. */
 static bool settle(struct verdict *v, int state, enum why why)
 {
     v->state = state;
@@ -95,7 +95,7 @@ static bool settle(struct verdict *v, int state, enum why why)
     return true;
 }
 
-/* The same with the span since then. It is coarser as it grows, so that a silent cluster does not change its words
+/* The same with the time since then. It gets coarser as it grows, so that an offline cluster does not change its texts
  * every second. */
 static bool settle_since(struct verdict *v, int state, enum why why, int64_t now_ms, int64_t since_ms)
 {
@@ -111,7 +111,7 @@ bool state_rule_holds(const struct state_rule *rule, const struct proc_now *p)
     return !proc_only_draws(p->kind, p->mem, rule->graphics_mem);
 }
 
-/* No news, no sample, no answer, not there: everything that says nothing of the device itself. True when so. */
+/* Cases without information about the device: no report, no sample, no response, not there. Returns true if so. */
 static bool out_of_sight(const struct state_rule *rule, const struct node_now *n, const struct device_now *d,
                          int64_t now_ms, struct verdict *v)
 {
@@ -130,7 +130,7 @@ static bool out_of_sight(const struct state_rule *rule, const struct node_now *n
         return settle_since(v, DEV_HUNG, WHY_HUNG, now_ms, n->collect_since_ms);
     if (n->collect == COLLECT_HUNG)
         v->until_ms = MIN(v->until_ms, n->collect_since_ms + rule->hung_after_ms);
-    if (n->collect == COLLECT_PAUSED) /* nobody looks any more: its last sample says nothing of now */
+    if (n->collect == COLLECT_PAUSED) /* the agent has stopped reading: its last sample is outdated */
         return settle(v, DEV_STALE, WHY_PAUSED);
     if (d->fact.asleep)
         return false;
@@ -149,7 +149,7 @@ static bool out_of_sight(const struct state_rule *rule, const struct node_now *n
     return settle_since(v, DEV_STALE, WHY_OLD_SAMPLE, now_ms, d->at_ms);
 }
 
-/* A GPU cut into MIG instances is what they are: busy if one is, else held, for the whole is nobody's to take. */
+/* A GPU split into MIG instances: busy if an instance is busy, else held, since the whole GPU is not available. */
 static bool is_split(const struct node_now *n, const struct device_now *d, struct verdict *v)
 {
     size_t instances = 0, busy = 0;
@@ -191,7 +191,7 @@ bool live_held_memory(const struct state_rule *rule, const struct device_now *d)
     return rule->held_mem >= 0 && sample_has(&d->now, M_mem_used) && d->now.v[M_mem_used] > rule->held_mem + display;
 }
 
-/* Somebody's: the processes on it, or memory that no visible process explains. */
+/* In use: it has processes, or memory that no visible process explains. */
 static bool is_held(const struct state_rule *rule, const struct device_now *d, bool known, struct verdict *v)
 {
     int64_t holders = 0;
@@ -222,7 +222,7 @@ struct verdict judge_device(const struct state_rule *rule, const struct node_now
         settle(&v, DEV_BUSY, WHY_WORKED);
         v.until_ms = MIN(v.until_ms, d->idle_since_ms + BUSY_KEEP_MS);
     } else if (awake && is_held(rule, d, known, &v)) {
-        /* said already */
+        /* handled above */
     } else if (n->maintenance) {
         settle(&v, DEV_HELD, WHY_MAINTENANCE);
     } else if (d->booking) {
@@ -276,8 +276,7 @@ struct verdict judge_node(const struct state_rule *rule, const struct node_now *
     return v;
 }
 
-/* Each why that has words: before, the amount as a number, a span or bytes, after (for one; for many), and what was
- * told. */
+/* Text of each why: before, the amount as a number, span or bytes, after (singular; plural), and the agent's text. */
 static const struct {
     const char *before, *after, *after_many;
     enum { PLAIN, COUNT, SPAN, BYTES } amount;
@@ -335,7 +334,7 @@ void judge_words(const struct verdict *v, const char *told, char reason[160])
     else if (words[v->why].amount == BYTES)
         metric_human(&b, M_mem_used, v->amount);
     buf_adds(&b, after ? after : "");
-    const char *more = v->why == WHY_HUNG ? strchr(told, ';') : NULL; /* that the driver hangs is said already */
+    const char *more = v->why == WHY_HUNG ? strchr(told, ';') : NULL; /* the text already contains the hang */
     if (v->why == WHY_BOOKED)
         buf_adds(&b, told);
     else if (words[v->why].told && told[0] && !note_of_work(told))

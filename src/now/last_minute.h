@@ -1,4 +1,4 @@
-/* last_minute.h: the mean of a metric over the last minute, from its samples as they come. */
+/* last_minute.h: mean of a metric over the last minute. */
 #pragma once
 
 #include <stddef.h>

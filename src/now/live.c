@@ -1,7 +1,7 @@
 /*
- * live.c: the list of nodes: found by key and name, in order, told apart by what their agents say. What a batch brings
- * is put in place by node.c, then judge.c says what it means. A node is looked at again only when it speaks or when
- * time alone can change it (next_ms).
+ * live.c: the list of nodes, by key and name, sorted, and identified by what their agents send. node.c stores the
+ * values of a batch, then judge.c decides the state. A node is judged again only when it reports or when time alone
+ * can change its state (next_ms).
  */
 #include "now/live.h"
 
@@ -13,10 +13,10 @@
 #include "now/node_order.h"
 #include "now/sites.h"
 
-#define CLOCK_OFF_MS 5000  /* below this clocks agree */
-#define RUN_ALIVE_MS 30000 /* a run that spoke this lately is alive */
-#define REFUSED_MS   60000 /* how long a refused twin is shown */
-/* Agents try again within a minute. As long as alerts wait (docs/alerts.md), and never less than down_after. */
+#define CLOCK_OFF_MS 5000  /* smaller differences are ignored */
+#define RUN_ALIVE_MS 30000 /* a run that reported within this time is alive */
+#define REFUSED_MS   60000 /* how long a refused duplicate is shown */
+/* Agents retry within a minute. The same as the delay of alerts (docs/alerts.md), and at least down_after. */
 #define CHANCE_MAX_MS 120000
 
 struct live {
@@ -26,7 +26,7 @@ struct live {
     void *arg;
     live_who_fn *who;
     void *who_arg;
-    live_price_fn *price; /* NULL: none is told */
+    live_price_fn *price; /* NULL: no prices */
     const void *price_arg;
     char currency[16];
     uint64_t version;
@@ -34,15 +34,15 @@ struct live {
     size_t n, cap; /* nodes in no order */
     struct live_node **v;
     struct lookup by_key, by_name, gpus;
-    uint64_t ranks, n_named; /* given so far */
+    uint64_t ranks, n_named; /* number given so far */
     uint64_t renames;
     bool unsorted;
     size_t n_sorted, n_shown;
     const struct node_now **sorted, **shown; /* by name; all, and those not retired */
     struct sites sites;
-    bool every_old; /* one of ours came or went */
+    bool every_old; /* a node of this hub was added or removed */
     size_t n_every[2];
-    const struct node_now **every[2]; /* the same with those of sites; [1]: all */
+    const struct node_now **every[2]; /* the same with nodes of sites; [1]: all */
     char notice[NOTICE_MAX];
 };
 
@@ -51,13 +51,13 @@ static struct live_node *own(struct node_now *n)
     return (struct live_node *)n;
 }
 
-/* Nodes go or are called otherwise. */
+/* Nodes are removed or renamed. */
 static void unsort(struct live *l)
 {
     l->unsorted = l->every_old = true;
 }
 
-/* It or its devices are called otherwise. */
+/* The node or its devices are renamed. */
 static void named(struct live *l, struct live_node *n)
 {
     n->now.named = ++l->n_named;
@@ -80,7 +80,7 @@ static void tell(struct live *l, struct live_node *n, enum event_kind kind, int6
     l->on_event(l->arg, &n->now, &e);
 }
 
-/* ---- finding ---- */
+/* ---- lookup ---- */
 
 static void index_add(struct live *l, struct live_node *n)
 {
@@ -101,7 +101,7 @@ static struct live_node *find_key(const struct live *l, const char *key)
     return lookup_named(&l->by_key, key, offsetof(struct live_node, now.key));
 }
 
-/* The next of this name, as lookup_next. */
+/* The next node with this name, like lookup_next. */
 static struct live_node *next_name(const struct live *l, const char *name, size_t *at)
 {
     return lookup_next_named(&l->by_name, name, offsetof(struct live_node, now.name), at);
@@ -114,7 +114,7 @@ struct node_now *live_find(const struct live *l, const char *key_or_name)
 
     if (best)
         return &best->now;
-    /* Two may share a name: the one in service, then the one heard last. */
+    /* Two nodes may share a name: prefer the one in service, then the last one seen. */
     for (struct live_node *n; (n = next_name(l, key_or_name, &at));)
         if (!best || n->now.retired < best->now.retired ||
             (n->now.retired == best->now.retired && n->now.at_ms > best->now.at_ms))
@@ -138,7 +138,7 @@ bool live_elder(const struct node_now *a, const struct node_now *than)
     return ((const struct live_node *)a)->rank < ((const struct live_node *)than)->rank;
 }
 
-/* Of several that have it the one it belongs to: not retired, it has not lost it, and it came first. */
+/* The owner among nodes with this device: not retired, has not lost it, and came first. */
 const struct device_now *live_find_device(const struct live *l, struct str uuid, const struct node_now **ret_node)
 {
     const struct device_now *d = NULL;
@@ -157,14 +157,14 @@ const struct device_now *live_find_device(const struct live *l, struct str uuid,
     return d;
 }
 
-/* Those of other hubs have their names here, too, and no price: nothing is counted of them. */
+/* Nodes of other hubs get this hub's names but no prices: they are not counted. */
 void live_guest_call(const struct live *l, struct node_now *n)
 {
     for (size_t i = 0; i < n->n_devices; i++)
         names_find(l->names, n->devices[i].fact.name, &n->devices[i].display, &n->devices[i].brief);
 }
 
-/* What others say of it and its model: names and prices. */
+/* Applies external data about the node and its model: names and prices. */
 static void call_by_names(struct live *l, struct live_node *n)
 {
     const char *none;
@@ -177,7 +177,7 @@ static void call_by_names(struct live *l, struct live_node *n)
     }
 }
 
-/* Who else answers to this name. Retired ones do not. */
+/* Another node with this name, not retired. */
 static struct live_node *name_holder(const struct live *l, const struct live_node *but, const char *name)
 {
     struct live_node *n = find_key(l, name);
@@ -191,7 +191,7 @@ static struct live_node *name_holder(const struct live *l, const struct live_nod
     return n;
 }
 
-/* Its own name is another's: "dgx1~2", until an admin says otherwise or it calls itself something else. */
+/* Its own name is taken: use "dgx1~2" until an admin sets a name or its own name changes. */
 static void give_name(const struct live *l, struct live_node *n)
 {
     const char *own = n->own_name[0] ? n->own_name : n->now.key;
@@ -209,11 +209,11 @@ static void give_name(const struct live *l, struct live_node *n)
         name_nth(own, ++nth, n->admin_name, sizeof(n->admin_name));
     while (name_holder(l, n, n->admin_name));
     if (by_name)
-        holder->twins = nth; /* where to go on: many may come with one name */
+        holder->twins = nth; /* next suffix to try: many nodes may come with one name */
     n->given = true;
 }
 
-/* The name it shows by: an admin's, else its own, else its key. True when that changed. */
+/* Sets the shown name: an admin's, else its own, else its key. Returns true if it changed. */
 static bool take_name(struct live *l, struct live_node *n)
 {
     give_name(l, n);
@@ -238,7 +238,7 @@ uint64_t live_renames(const struct live *l)
 
 const struct node_now *const *live_nodes(struct live *l, bool all, size_t *ret_n)
 {
-    size_t sorted = l->unsorted ? 0 : l->n_sorted; /* those behind them came since */
+    size_t sorted = l->unsorted ? 0 : l->n_sorted; /* nodes behind them were added since */
     if (l->unsorted || sorted < l->n) {
         l->sorted = mem_grow(l->sorted, MAX(l->n, 1), sizeof(*l->sorted));
         l->shown = mem_grow(l->shown, MAX(l->n, 1), sizeof(*l->shown));
@@ -298,19 +298,19 @@ const struct node_now *const *live_shown(struct live *l, bool all, size_t *ret_n
 
 static void judge_again(struct live *l, struct live_node *n, bool differs, int64_t now_ms)
 {
-    if (now_ms > 0) /* 0: read back from records, the first tick judges it */
+    if (now_ms > 0) /* 0: loaded from records, the first tick judges it */
         differs |= node_judge(n, &l->rule, now_ms);
     if (differs)
         changed(l, n);
 }
 
-/* News of any kind. */
+/* Records a report of any kind. */
 static void heard(struct live *l, struct live_node *n, int64_t now_ms)
 {
     if (now_ms <= 0)
         return;
     int64_t silent = now_ms - (n->now.at_ms ? n->now.at_ms : n->first_ms);
-    if (n->told_down && l->tick_ms - now_ms < judge_down_ms(&l->rule, &n->now)) { /* else another hub sends it again */
+    if (n->told_down && l->tick_ms - now_ms < judge_down_ms(&l->rule, &n->now)) { /* else another hub repeats it */
         n->told_down = false;
         if (!n->now.retired)
             tell(l, n, EVENT_BACK, now_ms, silent / 1000, "back after ", MAX(silent, 1));
@@ -502,7 +502,7 @@ void live_join(struct live *l, struct node_now *now, struct node_now *old, int64
     now->maintenance |= old->maintenance;
     heir->rank = MIN(heir->rank, own(old)->rank);
     live_drop(l, old->key);
-    if (name[0] || heir->given) { /* an admin's name for the old one; else its own, which is free now */
+    if (name[0] || heir->given) { /* an admin's name of the old node; else its own, which is free now */
         mem_copy_str(heir->admin_name, sizeof(heir->admin_name), name);
         heir->given = false;
     }
@@ -512,7 +512,7 @@ void live_join(struct live *l, struct node_now *now, struct node_now *old, int64
     judge_again(l, heir, true, now_ms);
 }
 
-/* ---- what agents say ---- */
+/* ---- reports of agents ---- */
 
 bool live_run_conflict(UNUSED const struct live *l, const struct node_now *now, uint64_t run, int64_t now_ms)
 {
@@ -521,7 +521,7 @@ bool live_run_conflict(UNUSED const struct live *l, const struct node_now *now, 
     return run == n->twin && run != n->run && !n->stopped && now_ms - n->run_ms < RUN_ALIVE_MS;
 }
 
-/* Whose node it is now that run speaks. */
+/* Makes run the current run of the node. */
 static void take_run(struct live_node *n, uint64_t run, int64_t now_ms)
 {
     if (n->run && run != n->run) {
@@ -547,7 +547,7 @@ void live_hello(struct live *l, struct node_now *now, const struct hello *h, con
 {
     struct live_node *n = own(now);
     int64_t off = node_sane_ms(h->sent_ms) - now_ms, since;
-    bool differs = false, again = now->state != NODE_UP; /* what it says may end that */
+    bool differs = false, again = now->state != NODE_UP; /* this report may end that state */
 
     if (off <= CLOCK_OFF_MS && off >= -CLOCK_OFF_MS)
         off = 0;
@@ -561,7 +561,7 @@ void live_hello(struct live *l, struct node_now *now, const struct hello *h, con
         mem_copy_str(now->address, sizeof(now->address), address);
         differs = true;
     }
-    /* One late exchange looks like a clock behind; two in a row are told. */
+    /* One late exchange looks like a slow clock; two in a row raise an event. */
     n->clock_off_streak = off ? n->clock_off_streak + 1 : 0;
     if (n->clock_off_streak == 2)
         tell(l, n, EVENT_CLOCK, now_ms, off, off < 0 ? "clock behind by " : "clock ahead by ", off < 0 ? -off : off);
@@ -572,18 +572,18 @@ void live_hello(struct live *l, struct node_now *now, const struct hello *h, con
     if (strcmp(n->why_told, h->why) != 0) {
         mem_copy_str(n->why_told, sizeof(n->why_told), h->why);
         again = true;
-        n->why = WHY_NOT_YET; /* words are made again */
+        n->why = WHY_NOT_YET; /* make the text again */
         for (size_t i = 0; i < now->n_devices; i++)
             n->devs[i].why = WHY_NOT_YET;
     }
     now->backlog = h->backlog;
     if (now->collect != (enum collect_state)h->collect || since < now->collect_since_ms - 2000 ||
         since > now->collect_since_ms + 2000) {
-        now->collect_since_ms = since; /* small differences are the exchange's, not the agent's */
+        now->collect_since_ms = since; /* small differences come from the exchange, not from the agent */
         again = true;
     }
     now->collect = h->collect < COLLECT_STATES ? (enum collect_state)h->collect : COLLECT_FAILED;
-    if (differs || again || now_ms >= n->next_ms) /* else a hello says what is known, and a batch most likely follows */
+    if (differs || again || now_ms >= n->next_ms) /* else a hello has nothing new, and a batch usually follows */
         judge_again(l, n, differs, now_ms);
 }
 
@@ -625,7 +625,7 @@ static void ask_who(struct live *l, struct live_node *n)
         }
 }
 
-/* The agent says that it stops. */
+/* The agent reports that it stops. */
 static bool has_stop(const struct batch *b)
 {
     return ANY(b->n_events, i, b->events[i].kind == EVENT_STOP);
@@ -669,7 +669,7 @@ void live_before(struct live *l, struct node_now *now, size_t device, const stru
         ld->known_ms = b->known_ms;
         ld->from_before = true;
     }
-    int64_t least_ms = ld->idle_told ? MINUTE_MS : 1; /* another hub has it exactly, this one to the minute */
+    int64_t least_ms = ld->idle_told ? MINUTE_MS : 1; /* the other hub has the exact time */
     if (!ld->work_ms && (!d->idle_since_ms || b->idle_ms + least_ms <= d->idle_since_ms)) { /* no work since either */
         ld->work_ms = b->work_ms;
         d->idle_since_ms = b->idle_ms;
@@ -704,7 +704,7 @@ void live_resume(struct live *l, int64_t alive_ms, int64_t now_ms)
         struct live_node *n = l->v[i];
         int64_t down_ms = judge_down_ms(&l->rule, &n->now);
         n->first_ms = now_ms;
-        n->told_down = n->now.at_ms && alive_ms - n->now.at_ms >= down_ms; /* it was down, and that was told */
+        n->told_down = n->now.at_ms && alive_ms - n->now.at_ms >= down_ms; /* it was reported as down */
         n->chance_ms = n->told_down ? 0 : now_ms + MIN(2 * down_ms, MAX(down_ms, CHANCE_MAX_MS));
     }
 }
@@ -723,7 +723,7 @@ void live_who(struct live *l, live_who_fn *who, void *arg)
 
 void live_tick(struct live *l, int64_t now_ms)
 {
-    bool back = now_ms < l->tick_ms; /* the clock was set back: every deadline is void */
+    bool back = now_ms < l->tick_ms; /* the clock was set back: every deadline is invalid */
 
     l->tick_ms = now_ms;
     for (size_t i = 0; i < l->n; i++) {
@@ -733,7 +733,7 @@ void live_tick(struct live *l, int64_t now_ms)
         int64_t from = n->now.at_ms ? n->now.at_ms : n->first_ms;
         int64_t down_ms = judge_down_ms(&l->rule, &n->now);
         if (!n->told_down && now_ms >= n->chance_ms &&
-            now_ms - MAX(from, n->first_ms) >= down_ms) { /* nobody listened before that */
+            now_ms - MAX(from, n->first_ms) >= down_ms) { /* the hub was not running before */
             n->told_down = true;
             if (!n->now.retired)
                 tell(l, n, EVENT_DOWN, now_ms, (now_ms - from) / 1000, "no data for ", now_ms - from);
@@ -760,7 +760,7 @@ void live_book(struct live *l, struct node_now *node, size_t device, const struc
     bool differs = node_set_booking(&d->booking, booking);
 
     if (differs && n->devs[device].why == WHY_BOOKED) {
-        n->devs[device].why = WHY_NOT_YET; /* its words are others now */
+        n->devs[device].why = WHY_NOT_YET; /* its text has changed */
         n->devs[device].left_ms = booking ? 0 : MIN(ended_ms, now_ms);
     }
     differs |= node_set_booking(&d->next, next);

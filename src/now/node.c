@@ -1,6 +1,6 @@
 /*
- * node.c: puts what facts and batches say of a node in its place: the newest known value of each metric, when work was
- * seen, who is on the devices. What it means is decided in judge.c.
+ * node.c: applies facts and batches to a node: the newest value of each metric, times of work, processes of devices.
+ * judge.c decides the state.
  */
 #include "now/node.h"
 
@@ -8,10 +8,10 @@
 #include "base/order.h"
 #include "model/names.h"
 
-#define VALUE_KEEP_MS 120000 /* a value its device no longer gives is let go; slow metrics come once a minute */
+#define VALUE_KEEP_MS 120000 /* drop values the device no longer sends; slow metrics come once a minute */
 #define PROC_MEM_MAX  ((int64_t)1 << 50)
-#define UNSEEN_MS     600000 /* out of sight for longer, it counts as idle from when it is seen again */
-#define AHEAD_MAX_MS  10000  /* times further ahead than this are somebody's mistake */
+#define UNSEEN_MS     600000 /* after longer without data, idle time starts when it is seen again */
+#define AHEAD_MAX_MS  10000  /* times further ahead are errors */
 
 void node_free(struct live_node *n)
 {
@@ -26,8 +26,8 @@ void node_free(struct live_node *n)
 
 /* ---- facts ---- */
 
-/* A device of before that facts no longer list: gone, unless it was a MIG instance (they come and go), another card
- * sits in its place, or it has its own uuid again or no longer (UUID~2: another node has it, too). */
+/* Whether a device missing in new facts is lost. It is not if it was a MIG instance (they come and go), if another
+ * card is in its place, or if it only gained or lost its suffix (UUID~2: another node has it, too). */
 static bool is_missed(const struct device_now *d, const struct node_fact *f)
 {
     if (d->fact.parent[0])
@@ -41,7 +41,7 @@ static bool is_missed(const struct device_now *d, const struct node_fact *f)
     return true;
 }
 
-/* The devices of facts in their order, each with what was known of it, then those that are missed. */
+/* Lists the devices of the facts in order, each with its data so far, then the missing ones. */
 static void take_devices(struct live_node *n, const struct node_fact *f)
 {
     size_t had = n->now.n_devices, cap = f->n_devices + had, count = f->n_devices;
@@ -71,7 +71,7 @@ static void take_devices(struct live_node *n, const struct node_fact *f)
             devs[count] = n->devs[k];
             devs[count].why = WHY_NOT_YET;
             n->devs[k] = (struct live_dev){0};       /* moved */
-            to[count].fact.lost |= f->n_devices > 0; /* none at all: the driver is away, not the GPU */
+            to[count].fact.lost |= f->n_devices > 0; /* no devices at all: the driver is gone, not the GPU */
             to[count].n_procs = 0;
             count++;
         } else {
@@ -93,7 +93,7 @@ void node_take_facts(struct live_node *n, uint64_t id, const struct node_fact *f
     n->facts = id;
     if (f->n_custom != now->fact.n_custom ||
         (f->n_custom && memcmp(f->custom, now->fact.custom, f->n_custom * sizeof(*f->custom)) != 0)) {
-        now->n_custom = 0; /* positions mean other metrics now */
+        now->n_custom = 0; /* positions now refer to other metrics */
         for (size_t i = 0; i < now->n_devices; i++)
             now->devices[i].n_custom = 0;
     }
@@ -102,7 +102,7 @@ void node_take_facts(struct live_node *n, uint64_t id, const struct node_fact *f
     take_devices(n, f);
 }
 
-/* ---- what of it is in force ---- */
+/* ---- current facts and processes ---- */
 
 const char *live_called(const struct node_now *now)
 {
@@ -140,7 +140,7 @@ size_t live_slots(const struct node_now *now)
 
 /* ---- batches ---- */
 
-/* Where the values of a batch's slot go: the node's own (slot 0), or a device's. */
+/* Destination of a slot's values: the node (slot 0), or a device. */
 struct target {
     struct sample *now;
     int64_t *v_at_ms, *at_ms;
@@ -180,7 +180,7 @@ static bool newest_tick(const struct batch *b, const struct column *c, size_t *r
 static void take_custom(const struct target *t, uint16_t metric, int64_t v, int64_t at_ms)
 {
     struct custom_now *list = *t->custom;
-    size_t i = (size_t)(metric - METRIC_CUSTOM); /* mostly a node brings all it declared */
+    size_t i = (size_t)(metric - METRIC_CUSTOM); /* usually a node sends all metrics it declared */
 
     if (i >= *t->n_custom || list[i].metric != metric)
         i = COUNT_BEFORE(*t->n_custom, k, list[k].metric < metric);
@@ -197,7 +197,7 @@ static void take_custom(const struct target *t, uint16_t metric, int64_t v, int6
     }
 }
 
-/* When work was seen, and when it would have been: over every tick that is new. */
+/* Updates the times of work and of known work state, from every new tick. */
 static void watch_work(const struct state_rule *rule, struct live_dev *ld, const struct batch *b,
                        const struct column *c, enum metric m, size_t newest, int64_t shift_ms, int64_t now_ms)
 {
@@ -217,7 +217,7 @@ static void watch_work(const struct state_rule *rule, struct live_dev *ld, const
     }
 }
 
-/* Every new tick of utilisation, for its mean over a minute. */
+/* Adds every new tick of utilisation to its mean over a minute. */
 static void average_util(struct live_dev *ld, const struct batch *b, const struct column *c, int64_t shift_ms,
                          int64_t now_ms)
 {
@@ -226,19 +226,19 @@ static void average_util(struct live_dev *ld, const struct batch *b, const struc
             last_minute_add(&ld->util, tick_at(b, i, shift_ms, now_ms), c->v[i]);
 }
 
-/* to: of each slot. */
+/* to: destination of each slot. */
 static void take_columns(struct live_node *n, const struct target *to, const struct state_rule *rule,
                          const struct batch *b, int64_t shift_ms, int64_t now_ms)
 {
     int64_t last_ms = tick_at(b, b->n_ticks - 1, shift_ms, now_ms);
-    int m = -1; /* a newer agent's, or a custom one */
+    int m = -1; /* from a newer agent, or a custom metric */
     bool tells = false;
 
     for (size_t k = 0; k < b->n_columns; k++) {
         const struct column *c = &b->columns[k];
         size_t i;
 
-        if (k == 0 || c->metric != c[-1].metric) { /* they come by metric, then slot */
+        if (k == 0 || c->metric != c[-1].metric) { /* sorted by metric, then slot */
             m = metric_by_no(c->metric);
             tells = m >= 0 && judge_tells((enum metric)m);
         }
@@ -270,7 +270,7 @@ static void let_go_custom(struct custom_now *v, size_t *n, int64_t at_ms, int64_
     *n = kept;
 }
 
-/* Values that newer samples no longer bring are not shown as if they were news. */
+/* Drops values that newer samples no longer contain. */
 static void let_go(const struct target *t, int64_t keep_ms)
 {
     struct sample *now = t->now;
@@ -292,12 +292,12 @@ static void settle_device(struct device_now *d, struct live_dev *ld, int64_t beg
     d->now.at_ms = d->at_ms;
     d->util_mean = last_minute_mean(&ld->util);
     if (ld->new_known_ms) {
-        if (ld->known_ms && begin_ms - ld->known_ms > MAX(UNSEEN_MS, keep_ms)) { /* nobody saw whether it worked */
+        if (ld->known_ms && begin_ms - ld->known_ms > MAX(UNSEEN_MS, keep_ms)) { /* its work state was unknown */
             ld->work_ms = 0;
             d->idle_since_ms = 0;
         }
         if (ld->from_before && ld->work_ms &&
-            begin_ms - ld->work_ms < BUSY_KEEP_MS) { /* as if the hub had been there */
+            begin_ms - ld->work_ms < BUSY_KEEP_MS) { /* as if the hub had been running */
             d->state = DEV_BUSY;
             d->since_ms = ld->work_ms;
             ld->why = WHY_NOT_YET;
@@ -305,7 +305,7 @@ static void settle_device(struct device_now *d, struct live_dev *ld, int64_t beg
         ld->from_before = false;
         if (ld->new_work_ms) {
             ld->work_ms = ld->new_work_ms;
-            if (d->state != DEV_BUSY) { /* seen at work within this batch: busy from there on; judged next */
+            if (d->state != DEV_BUSY) { /* worked within this batch: busy from then on; judged next */
                 d->state = DEV_BUSY;
                 d->since_ms = ld->new_work_ms;
                 ld->why = WHY_NOT_YET;
@@ -322,11 +322,11 @@ static void settle_device(struct device_now *d, struct live_dev *ld, int64_t beg
     }
 }
 
-/* Who is on the devices, as the newest batch says. */
+/* Updates the processes on the devices from the newest batch. */
 static void take_uses(struct live_node *n, const struct batch *b)
 {
     if (b->procs && b->procs != n->procs_id)
-        return; /* a list we have not got: keep what we know */
+        return; /* the list is not available: keep the current one */
     for (size_t i = 0; i < n->now.n_devices; i++)
         n->now.devices[i].n_procs = 0;
     if (n->procs_new) {
@@ -346,7 +346,7 @@ static void take_uses(struct live_node *n, const struct batch *b)
         VEC_ROOM(d->procs, d->n_procs, ld->cap_procs);
         d->procs[d->n_procs++] = (struct proc_now){.fact = &n->procs.v[u->proc],
                                                    .kind = u->kind,
-                                                   .mem = MAX(-1, MIN(u->mem, PROC_MEM_MAX)), /* so that sums fit */
+                                                   .mem = MAX(-1, MIN(u->mem, PROC_MEM_MAX)), /* limited for sums */
                                                    .sm = u->sm};
     }
 }
@@ -360,7 +360,7 @@ static void watch_device(struct live_node *n, const struct state_rule *rule, siz
         gpu_watch_take(w, d, (d->n_procs || live_held_memory(rule, d)) && !device_is_parent(&n->now, d));
 }
 
-/* The hub's clock was set back: what we hold must not shut out what comes. */
+/* The hub's clock was set back: stored times must not block new data. */
 static void forget_future(struct live_node *n, int64_t now_ms)
 {
     struct node_now *now = &n->now;
@@ -442,10 +442,10 @@ void node_make_remark(struct live_node *n)
     else if (twice)
         snprintf(n->remark, sizeof(n->remark), "has %zu GPU%s that another node reports, too", twice,
                  twice == 1 ? "" : "s");
-    n->why = WHY_NOT_YET; /* words are made again */
+    n->why = WHY_NOT_YET; /* make the text again */
 }
 
-/* A hub that read the time back has it to the minute: below 0 if that is this hub, above 0 if it is the other. */
+/* A hub that loaded the time has it to the minute. Below 0: this hub; above 0: the other one. */
 static int cmp_idle(int64_t own_ms, int64_t other_ms)
 {
     if (!own_ms || !other_ms || llabs(own_ms - other_ms) >= MINUTE_MS)
@@ -502,12 +502,12 @@ static int64_t device_since(const struct node_now *n, const struct device_now *d
     if (v->state == DEV_STALE && (d->at_ms || n->at_ms))
         return MIN(d->at_ms ? d->at_ms : n->at_ms, now_ms);
     bool was_held = d->state == DEV_BUSY || d->state == DEV_HELD;
-    if (v->why == WHY_BOOKED && !was_held) /* the same at every hub, however late it got the booking */
+    if (v->why == WHY_BOOKED && !was_held) /* the same on every hub, regardless of when it got the booking */
         return MIN(d->booking->from_ms, now_ms);
     return now_ms;
 }
 
-/* Since when a device is free that was not until now. */
+/* Time since when a device is free that was not free before. */
 static int64_t free_since(const struct live_dev *ld, const struct device_now *d, int64_t now_ms)
 {
     bool was_free = ld->free_ms && now_ms - d->since_ms <= LATELY_MS; /* before it was out of sight for a while */
@@ -571,7 +571,7 @@ bool node_judge(struct live_node *n, const struct state_rule *rule, int64_t now_
     } else if (!n->now.reason[0] && n->remark[0]) {
         mem_copy_str(n->now.reason, sizeof(n->now.reason), n->remark);
     }
-    for (size_t i = 0; i < n->now.n_devices; i++) /* instances first: their GPU is judged by them */
+    for (size_t i = 0; i < n->now.n_devices; i++) /* instances first: their GPU's state depends on them */
         if (n->now.devices[i].fact.parent[0])
             differs |= judge_one(n, rule, i, now_ms);
     for (size_t i = 0; i < n->now.n_devices; i++)

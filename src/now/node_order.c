@@ -1,11 +1,11 @@
-/* node_order.c: sorts lists of nodes; those that only grow are not sorted anew. */
+/* node_order.c: sorts lists of nodes; a list that only grew is merged, not sorted again. */
 #include "now/node_order.h"
 
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/str.h"
 
-/* Before, at or behind another, by name, and of one name by key. */
+/* Compares by name, then by key. */
 static int node_order(const struct node_now *n, const char *name, const char *key)
 {
     return str_natural(n->name, name) ?: strcmp(n->key, key);
@@ -19,7 +19,7 @@ void nodes_sort(const struct node_now **v, size_t sorted, size_t n)
     if (sorted == 0 || sorted == n)
         return;
     AUTO_FREE const struct node_now **more = mem_dup(v + sorted, n - sorted, sizeof(*v));
-    for (size_t left = n - sorted, end = sorted; left > 0; left--) { /* the last one goes to its place first */
+    for (size_t left = n - sorted, end = sorted; left > 0; left--) { /* the last one is placed first */
         const struct node_now *one = more[left - 1];
         size_t at = COUNT_BEFORE(end, i, node_order(v[i], one->name, one->key) < 0);
         memmove(v + at + left, v + at, (end - at) * sizeof(*v));

@@ -1,6 +1,6 @@
 /*
- * outline.h: what of a node is more than a value: its state and those of its devices, who is on them, what is booked
- * and advised. Pure.
+ * outline.h: the parts of a node that are not values: its state and its devices' states, processes, bookings and
+ * advice. Pure.
  */
 #pragma once
 
@@ -8,5 +8,5 @@
 
 #include "model/now.h"
 
-/* A hash of it: the same for as long as values alone change. */
+/* A hash of these parts: it stays the same while only values change. */
 uint64_t node_outline(const struct node_now *n);

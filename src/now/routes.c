@@ -1,5 +1,5 @@
 /*
- * routes.c: the routes about this moment: the state as JSON, text and Prometheus. Answers are shared through the cache.
+ * routes.c: routes for the current state as JSON, text and Prometheus metrics. Responses are shared through the cache.
  */
 #include <errno.h>
 
@@ -19,9 +19,9 @@
 struct select {
     struct view view;
     char node[NAME_MAX_LEN];
-    struct filter *filter; /* NULL: none; applied when it is clear that something must be rendered */
-    bool by_process;       /* the rendering looks at each process instead */
-    struct arena arena;    /* of the filtered view */
+    struct filter *filter; /* NULL: none; applied when a response must be rendered */
+    bool by_process;       /* the renderer checks each process instead */
+    struct arena arena;    /* for the filtered view */
 };
 
 static void select_fini(struct select *s)
@@ -31,8 +31,8 @@ static void select_fini(struct select *s)
 }
 #define AUTO_SELECT __attribute__((cleanup(select_fini))) struct select
 
-/* The view this reader may have, of one node or of all. False: rp says why not. */
-enum { SEL_ALL = 1, SEL_SITES = 2 }; /* retired nodes, too; those of followed hubs, too */
+/* Selects the view this reader may see, of one node or all. Returns false and fills rp on error. */
+enum { SEL_ALL = 1, SEL_SITES = 2 }; /* include retired nodes; include nodes of followed hubs */
 static bool select_view(struct api *a, const struct request *rq, struct str node, int which, struct select *s,
                         struct reply *rp)
 {
@@ -55,14 +55,14 @@ static bool select_view(struct api *a, const struct request *rq, struct str node
 
 typedef void render_fn(struct buf *out, const struct view *v, const void *arg);
 
-/* Where a rendering is kept; what and detail tell those of one view apart. */
+/* Cache key of a response; what and detail distinguish the responses of one view. */
 static void view_key(const struct select *s, const char *what, struct buf *key)
 {
     buf_addf(key, "%s|%s|%d|%s|%s|%s", what, s->node[0] ? s->view.nodes[0]->key : "", s->view.show_cmd, s->view.reader,
              s->view.notice ? s->view.notice : "", s->filter ? filter_key(s->filter) : "");
 }
 
-/* Render through the cache. */
+/* Renders through the cache. */
 static enum reply_how reply_view(struct api *a, const struct request *rq, struct select *s, const char *what,
                                  render_fn *render, const void *arg, struct reply *rp)
 {
@@ -89,13 +89,13 @@ static void render_json(struct buf *out, const struct view *v, UNUSED const void
     render_state(out, v);
 }
 
-/* Of very many nodes: not in one turn of the loop. */
+/* Very many nodes: rendered in several event loop iterations. */
 static bool is_large(const struct select *s)
 {
     return s->view.n >= DRAW_NODES;
 }
 
-/* It is the drawing's from now on. */
+/* Passes ownership of the filter to the drawing. */
 static struct filter *pop_filter(struct select *s)
 {
     struct filter *f = s->filter;
@@ -103,8 +103,8 @@ static struct filter *pop_filter(struct select *s)
     return f;
 }
 
-/* What is given out again may show less than there is by now: it keeps the ETag it had. Otherwise whoever asks for news
- * since then would be told that there are none. */
+/* A cached response may be older than the current state: keep the ETag it was made with. With a newer ETag the client
+ * would miss the changes in between. */
 static void keep_etag(struct reply *rp)
 {
     if (rp->blob && rp->blob->etag[0])
@@ -122,12 +122,12 @@ static enum reply_how get_state(struct api *a, struct request *rq, struct reply 
     a->watched_ms = rq->now_ms;
     if (!select_view(a, rq, request_query(rq, "node"), (all ? SEL_ALL : 0) | SEL_SITES, &s, rp))
         return REPLY_NOW;
-    /* Weak: the same facts; ages go on counting and the reader can do that alone. */
+    /* Weak: the same facts; ages advance, and the reader can compute that. */
     uint64_t version = s.node[0] ? s.view.nodes[0]->version : s.view.version;
     uint64_t who = fnv64(s.view.reader, strlen(s.view.reader));
     if (s.view.notice)
         who ^= fnv64(s.view.notice, strlen(s.view.notice));
-    if (s.filter) /* and the same choice of them, which time may change */
+    if (s.filter) /* and the same selection, which time may change */
         who ^= fnv64(filter_key(s.filter), strlen(filter_key(s.filter))) +
                (filter_is_timed(s.filter) ? (uint64_t)rq->now_ms / 1000 : 0);
     snprintf(rp->etag, sizeof(rp->etag), "W/\"%x-%llx-%x%x%llx\"", a->nonce, (unsigned long long)version,
@@ -189,7 +189,7 @@ static enum reply_how get_stream(struct api *a, struct request *rq, struct reply
     return streams_open(a->hub->streams, rq, rp);
 }
 
-/* A hub that follows says whether anybody looks at it. A question: it has no right to more than to read. */
+/* A following hub reports whether it has clients. A GET, since it only has the right to read. */
 static enum reply_how get_pace(struct api *a, struct request *rq, struct reply *rp)
 {
     bool seldom = request_flag(rq, "seldom");
@@ -206,7 +206,7 @@ enum page { PAGE_SUMMARY, PAGE_DETAIL, PAGE_TABLE, PAGE_NAMES, PAGE_TREE };
 struct page_ask {
     enum page page;
     struct term term;
-    size_t from, most; /* of the nodes, so many from there on; most 0: all */
+    size_t from, most; /* page of nodes: `most` nodes from index `from`; most 0: all */
 };
 
 static render_term_fn *const pages[] = {render_term_summary, render_term_detail, render_term_table, render_term_names,
@@ -224,7 +224,7 @@ static void render_page(struct buf *out, const struct view *all, const void *arg
     pages[ask->page](out, &part, &ask->term);
 }
 
-/* vesta says it in a body of its own, under 200. */
+/* vesta expects the error in a body, with status 200. */
 static enum reply_how reply_vesta_404(struct reply *rp, const char *message)
 {
     reply_fini(rp);
@@ -233,7 +233,7 @@ static enum reply_how reply_vesta_404(struct reply *rp, const char *message)
     return REPLY_NOW;
 }
 
-/* A browser says so; whoever does not ask for HTML and has a terminal's name gets text. */
+/* Browsers request HTML. A client that does not, and has the name of a terminal tool, gets text. */
 static bool wants_text(const struct request *rq)
 {
     static const char *const plain[] = {"curl/", "Wget/", "wget/", "HTTPie/", "libfetch/", "xh/"};
@@ -259,7 +259,7 @@ static enum reply_how reply_text(struct api *a, struct request *rq, struct reply
     ask.term.width = (int)request_int(rq, "width", 80, 40, 500);
     ask.term.colour = request_flag(rq, "colour") || request_flag(rq, "color");
     ask.term.ascii = request_flag(rq, "ascii");
-    ask.term.answer = page == PAGE_SUMMARY && !request_flag(rq, "term"); /* ?term=true is vesta's, to the line */
+    ask.term.answer = page == PAGE_SUMMARY && !request_flag(rq, "term"); /* ?term=true is identical to vesta's output */
     rp->type = "text/plain; charset=utf-8";
     snprintf(rp->cache, sizeof(rp->cache), "no-cache");
     if (is_large(&s) && !ask.most)
@@ -292,7 +292,7 @@ static void render_table_page(struct buf *out, const struct view *v, const void 
     render_vesta_table(out, v, a->vesta_table_title ?: "GPU Table", a->vesta_table_about);
 }
 
-/* The same without a word to who may not. */
+/* The same, with an empty body for readers without the right. */
 static bool reads_here(const struct api *a, const struct request *rq)
 {
     struct reply why = {.body = BUF_INIT(4096)};
@@ -301,7 +301,7 @@ static bool reads_here(const struct api *a, const struct request *rq)
     return reads;
 }
 
-/* In a browser the table as it is now; who may not read has the page instead, where one logs in. */
+/* Browsers get the current table, or the page with the login if they may not read. */
 static enum reply_how get_gpu_table(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
@@ -316,8 +316,8 @@ static enum reply_how get_gpu_table(struct api *a, struct request *rq, struct re
     return reply_view(a, rq, &s, "table.html", render_table_page, a, rp);
 }
 
-/* A GPU's one address has its uuid: who writes NODE:N is sent there, with the rest of what they wrote. The page does
- * the same for who has to log in first. */
+/* A GPU's canonical address has its uuid: redirects NODE:N there and keeps the rest of the URL. The page does the same
+ * after a login. */
 static enum reply_how get_gpu_page(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_BUF to = BUF_INIT(sizeof(rp->location));
@@ -346,11 +346,11 @@ static enum reply_how get_gpu_page(struct api *a, struct request *rq, struct rep
 
 struct prom_ask {
     struct api *api;
-    bool openmetrics, node; /* node: of one alone */
+    bool openmetrics, node; /* node: metrics of one node only */
     unsigned shard, shards; /* from 0; shards 0: all */
 };
 
-/* shard=1/4, of the nodes by a hash of their keys: a node stays in its shard when others come and go. */
+/* shard=1/4 selects nodes by a hash of their keys: a node keeps its shard when others come and go. */
 static bool read_shard(const struct request *rq, struct prom_ask *ret, struct reply *rp)
 {
     struct str n = request_query(rq, "shard"), k;
@@ -381,7 +381,7 @@ static void take_shard(struct select *s, const struct prom_ask *ask)
     s->view.n = n;
 }
 
-/* The hub's own series, and those of people: once, not in each part. */
+/* The hub's own series, and those of people: only in one shard. */
 static bool has_own(const struct prom_ask *ask)
 {
     return !ask->node && ask->shard == 0;
@@ -430,7 +430,7 @@ static void render_hosts(struct buf *out, const struct view *v, const void *arg)
         render_vesta_states(out, v);
 }
 
-/* Several entries of each host, or one that is not at hand, are read beside the loop. */
+/* Several entries per host, or an entry that is not in memory, are read on a worker thread. */
 static enum reply_how reply_states(struct api *a, struct request *rq, struct reply *rp, struct select *s)
 {
     bool alone = rq->tail.len > 0, past = request_int(rq, "fetch_num", 1, 1, FETCH_MAX) > 1;

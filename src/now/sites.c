@@ -1,4 +1,4 @@
-/* sites.c: keeps the nodes of followed hubs by key and name, and marks them when their hub is away. */
+/* sites.c: nodes of followed hubs by key and name; marks them if their hub is unreachable. */
 #include "now/sites.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 struct guest {
     struct node_now now; /* first: a node of a site is a guest */
     struct site *site;
-    uint64_t list; /* the last of its site's that it was on */
-    size_t at;     /* in nodes */
+    uint64_t list; /* last list of its site that contained it */
+    size_t at;     /* index in nodes */
 };
 
 struct site *site_open(struct live *l, const char *name, const char *url)
@@ -44,7 +44,7 @@ static void drop_guest(struct live *l, struct guest *g)
     live_guest_changed(l, NULL);
 }
 
-/* Those of this site that are not on its list number `list`. */
+/* Drops nodes of this site that are not on list number `list`. */
 static void drop_others(struct live *l, const struct site *s, uint64_t list)
 {
     struct sites *all = live_sites(l);
@@ -75,7 +75,7 @@ static struct guest *add_guest(struct sites *all, struct site *s, const char *ke
 
     VEC_ADD(all->nodes, all->n, all->cap, g);
     lookup_add(&all->by_key, lookup_hash(key), g);
-    lookup_add(&all->by_name, lookup_hash(""), g); /* it gets its name next */
+    lookup_add(&all->by_name, lookup_hash(""), g); /* its name is set next */
     s->n++;
     return g;
 }

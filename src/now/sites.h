@@ -1,9 +1,10 @@
 /*
- * sites.h: nodes of other hubs that this one follows, beside its own in the live state.
+ * sites.h: nodes of other hubs that this hub follows, in addition to its own in the live state.
  *
- * G1 Only screens see them: live_shown and live_any do, live_nodes, live_find and live_find_device do not. So nothing
- * is counted, told, booked or kept of them. G2 Each has its site before its name, its key and the uuids of its devices:
- * "munich/dgx1". G3 A site that does not answer is stale, not gone: its nodes stay, and say since when and why.
+ * G1 Only screens see them: live_shown and live_any return them; live_nodes, live_find and live_find_device do not. So
+ *    they are not counted, reported, booked or stored.
+ * G2 The name, key and device uuids of each node start with its site: "munich/dgx1".
+ * G3 A site that does not respond is stale: its nodes stay, with the reason and the time.
  */
 #pragma once
 
@@ -12,33 +13,34 @@
 #include "now/live.h"
 
 #define SITES_MAX      64
-#define SITE_NODES_MAX 50000 /* of one */
+#define SITE_NODES_MAX 50000 /* per site */
 
 struct site {
     char name[SITE_NAME_MAX];
-    char *url;       /* where people find its page */
+    char *url;       /* URL of its page */
     size_t n;        /* nodes */
-    uint64_t list;   /* how many lists of its nodes have begun */
-    int64_t away_ms; /* it does not answer since; 0: it does */
+    uint64_t list;   /* number of lists of its nodes started */
+    int64_t away_ms; /* not responding since; 0: it responds */
     char why[160];
 };
 
 struct site *site_open(struct live *l, const char *name, const char *url);
-void site_close(struct live *l, struct site *s); /* its nodes go, too */
-/* News of a node, named by G2; its contents are taken. False: there are too many, n is the caller's still. */
+void site_close(struct live *l, struct site *s); /* also removes its nodes */
+/* Adds or updates a node, named by G2; takes ownership of its contents. Returns false if there are too many; the
+ * caller keeps n then. */
 bool site_put(struct live *l, struct site *s, struct node_now *n);
 void site_gone(struct live *l, const char *key);
-void site_begin(struct site *s);               /* what is put from now on is a list of all it has; it answers */
-void site_end(struct live *l, struct site *s); /* the list is complete: who is not on it is gone */
-/* It does not answer. since_ms: when it last did. A word of both: G3. */
+void site_begin(struct site *s);               /* starts a complete list; the site responds */
+void site_end(struct live *l, struct site *s); /* list is complete: removes nodes not on it */
+/* Marks the site as not responding (G3). since_ms: its last response. */
 void site_away(struct live *l, struct site *s, int64_t since_ms, const char *why);
 
-/* The site whose node or device this word names, by what stands before the first slash; NULL: none. */
+/* The site of the node or device named by this word, from the part before the first slash; NULL if none. */
 const struct site *site_of(struct live *l, struct str word);
-/* -EPERM, with a sentence that says where that is done instead, when it is a site's; 0: it is not. */
+/* Returns -EPERM with a message in err that names the right hub if the word belongs to a site, else 0. */
 int site_refuse(struct live *l, struct str word, struct err *err);
 
-/* live's own part; zero-initialise. */
+/* internal to live; initialise with zeros */
 struct guest;
 struct sites {
     size_t n_sites, n, cap;
@@ -48,10 +50,10 @@ struct sites {
     bool unsorted;
 };
 struct node_now *sites_find(const struct sites *s, const char *key_or_name);
-void sites_list(const struct sites *s, const struct node_now **to); /* n of them */
-void sites_call(struct live *l);                                    /* what models are called is another now */
+void sites_list(const struct sites *s, const struct node_now **to); /* writes n nodes */
+void sites_call(struct live *l);                                    /* applies changed model names */
 void sites_fini(struct live *l);
 /* live.c's: */
 struct sites *live_sites(struct live *l);
-void live_guest_changed(struct live *l, struct node_now *n); /* NULL: one has gone */
+void live_guest_changed(struct live *l, struct node_now *n); /* NULL: a node was removed */
 void live_guest_call(const struct live *l, struct node_now *n);

@@ -1,6 +1,6 @@
 /*
- * streams.c: streams in groups of readers with the same rights and filter. A group has the newest event of each node,
- * in the order they were made.
+ * streams.c: streams in groups of readers with the same rights and filter. A group keeps the newest event of each
+ * node, in the order they were made.
  */
 #include "now/streams.h"
 
@@ -17,12 +17,12 @@
 
 #define QUEUE_MAX   (1u << 20)
 #define EVENT_MAX   (64u << 20)
-#define BEHIND_MS   10000 /* with more than QUEUE_MAX queued for so long, a reader is dropped */
-#define FIRST_MS    30000 /* the same while its snapshot is on the way */
-#define SHARE_MS    5000  /* how long a snapshot serves those who come; what changed since follows it */
-#define SELDOM_MS   15000 /* of a node whose values alone changed, where nobody looks */
+#define BEHIND_MS   10000 /* a reader with more than QUEUE_MAX queued for this long is dropped */
+#define FIRST_MS    30000 /* the same during its snapshot */
+#define SHARE_MS    5000  /* how long a snapshot is reused for new readers; later changes follow it */
+#define SELDOM_MS   15000 /* interval of values of a node, if no client is connected */
 #define FIRST_NODES 100
-#define GONE_MS     60000 /* a `gone` is kept this long for readers that are still busy with their snapshot */
+#define GONE_MS     60000 /* a `gone` is kept this long for readers that still receive their snapshot */
 
 struct item { /* a node's newest event */
     char key[NODE_KEY_MAX];
@@ -30,9 +30,9 @@ struct item { /* a node's newest event */
     uint64_t seq;
     int64_t gone_ms;
     bool present;
-    uint64_t outline;     /* of the node then, for readers that are told values seldom */
+    uint64_t outline;     /* of the node at that time, for readers that get values rarely */
     int64_t made_ms;      /* monotonic */
-    uint64_t seen, which; /* with a filter: the node's version last looked at, and which devices matched then */
+    uint64_t seen, which; /* with a filter: the last checked version of the node, and the devices that matched then */
     struct blob *event;
 };
 
@@ -40,24 +40,25 @@ struct group {
     struct group *next;
     char node[NODE_KEY_MAX]; /* empty: all */
     bool show_cmd;
-    bool own;          /* for hubs that follow this one: without those it follows itself */
-    bool list;         /* an event for each node instead of a snapshot */
-    bool seldom;       /* nobody looks at any of its readers */
-    uint64_t old_news; /* of live: what was changed until then and not told, since nobody looked, waits its time */
+    bool own;          /* for following hubs: without nodes that this hub follows */
+    bool list;         /* one event per node instead of a snapshot */
+    bool seldom;       /* no reader has a client */
+    uint64_t old_news; /* version of live: changes up to it were not sent while no client was connected, and wait their
+                          time */
     char reader[64];
     struct filter *filter; /* NULL: none */
-    uint64_t seen_version; /* of live, when items were last brought up to date */
+    uint64_t seen_version; /* version of live at the last update of items */
     int64_t seen_s;
     uint64_t seq;
     size_t n, cap;
     struct item *items;
     struct streams *s;
     size_t readers;
-    struct blob *snapshot; /* of snapshot_seq; NULL: none made lately */
+    struct blob *snapshot; /* of snapshot_seq; NULL: no recent one */
     int64_t snapshot_ms;   /* monotonic */
     uint64_t snapshot_seq;
-    struct sheet *drawing; /* the next snapshot, in pieces; NULL: none is under way */
-    bool told;             /* a notice came meanwhile */
+    struct sheet *drawing; /* the next snapshot, rendered in steps; NULL: none in progress */
+    bool told;             /* a notice arrived meanwhile */
 };
 
 struct reader {
@@ -65,20 +66,20 @@ struct reader {
     struct group *g;
     struct stream_conn *conn;
     uint64_t seq;
-    char key[STREAM_KEY_MAX];           /* by which it says whether somebody looks at it; "": it does not */
-    bool seldom;                        /* nobody does */
-    bool waits;                         /* for a snapshot that is being drawn */
-    bool snapshot;                      /* still on its way: nothing is queued behind it */
-    char peer[64];                      /* from where, behind a trusted proxy too */
-    char cookie[SECRET_MAX], token[20]; /* what let it in: a session, or a token's id; empty: neither */
-    int64_t behind_ms;                  /* since when too much is queued for it, monotonic; 0: not */
+    char key[STREAM_KEY_MAX];           /* identifies a following hub that reports whether it has a client; "": none */
+    bool seldom;                        /* no client */
+    bool waits;                         /* for a snapshot that is being rendered */
+    bool snapshot;                      /* in progress: nothing is queued behind it */
+    char peer[64];                      /* source address, also behind a trusted proxy */
+    char cookie[SECRET_MAX], token[20]; /* credentials: a session, or a token's id; empty: neither */
+    int64_t behind_ms;                  /* too much is queued since then, monotonic; 0: not */
 };
 
 struct streams {
     struct api *api;
     size_t n, max, max_per_address;
     struct conn_limit *per_address;
-    char *hub; /* who we are, for hubs that follow; NULL: not known yet */
+    char *hub; /* description of this hub for followers; NULL: unknown yet */
     struct group *groups;
     struct reader *readers;
 };
@@ -117,7 +118,7 @@ static bool same_filter(const struct filter *a, const struct filter *b)
     return a && b ? strcmp(filter_key(a), filter_key(b)) == 0 : a == b;
 }
 
-/* Takes the filter. */
+/* Takes ownership of the filter. */
 static struct group *group_get(struct streams *s, const char *node, bool own, bool list, bool show_cmd,
                                const char *reader, struct filter *filter)
 {
@@ -168,7 +169,7 @@ static struct blob *gone_event(const char *key)
 
 static struct item *item_find(struct group *g, const char *key, size_t *hint)
 {
-    for (size_t i = 0; i < g->n; i++) { /* both lists keep their order: the next one is nearly always the right one */
+    for (size_t i = 0; i < g->n; i++) { /* both lists keep their order: the next one is nearly always right */
         struct item *it = &g->items[(*hint + i) % g->n];
         if (strcmp(it->key, key) == 0) {
             *hint = (size_t)(it - g->items) + 1;
@@ -187,7 +188,7 @@ static void item_gone(struct group *g, struct item *it, int64_t now_ms)
     it->event = gone_event(it->key);
 }
 
-/* What of n the group's filter leaves; NULL: nothing of it. */
+/* The part of n that matches the group's filter; NULL if nothing matches. */
 static const struct node_now *group_node(const struct group *g, const struct item *it, const struct node_now *n,
                                          int64_t now_ms, struct arena *a, uint64_t *ret_which)
 {
@@ -198,7 +199,7 @@ static const struct node_now *group_node(const struct group *g, const struct ite
     return view_node(g->filter, n, now_ms, a, ret_which);
 }
 
-/* Values alone changed, nobody looks, and they were told not long ago. */
+/* Whether the event can wait: only values changed, no client is connected, and the last event is recent. */
 static bool can_wait(const struct group *g, const struct item *it, const struct node_now *n, uint64_t outline,
                      int64_t mono_ms)
 {
@@ -206,12 +207,12 @@ static bool can_wait(const struct group *g, const struct item *it, const struct 
            mono_ms - it->made_ms < SELDOM_MS;
 }
 
-/* Bring the items up to date. quiet: with a snapshot going out, only remember what is in it. */
+/* Updates the items. quiet: only remember the versions, since a snapshot follows. */
 static void group_update(struct streams *s, struct group *g, int64_t now_ms, bool quiet)
 {
     struct view v;
     size_t hint = 0;
-    bool first = g->n == 0; /* then there is nothing to look for */
+    bool first = g->n == 0; /* no search needed */
     int64_t mono_ms = clock_mono_ms();
     AUTO_ARENA arena = {0};
     group_view(s, g, now_ms, &v);
@@ -261,7 +262,8 @@ static void group_update(struct streams *s, struct group *g, int64_t now_ms, boo
 
 /* ---- readers ---- */
 
-/* Somebody looks at one of its readers, or nobody at any: then what was not told until then is not told all at once. */
+/* Sets the group's pace: slow unless a reader has a client. When it becomes fast, delayed values still wait their
+ * time. */
 static void group_pace(struct group *g)
 {
     bool any = false;
@@ -301,7 +303,7 @@ static void reader_drop(struct reader *r)
     reader_free(r);
 }
 
-/* What the hub's clock says: readers tell the ages of what they have by it, and hear that the line is alive. */
+/* Sends the hub's time: readers compute ages with it and see that the connection is alive. */
 static void reader_clock(const struct reader *r, int64_t now_ms)
 {
     char text[64];
@@ -309,7 +311,7 @@ static void reader_clock(const struct reader *r, int64_t now_ms)
     httpd_stream_write(r->conn, text, (size_t)n);
 }
 
-/* Who we are, to a hub that follows. */
+/* Sends this hub's description to a following hub. */
 static void reader_hub(const struct reader *r)
 {
     const char *hub = r->g->own ? r->g->s->hub : NULL;
@@ -347,7 +349,7 @@ static void reader_snapshot(struct reader *r, struct blob *snapshot)
     httpd_stream_blob(r->conn, snapshot);
 }
 
-/* The snapshot is drawn: to everybody who waits for it. */
+/* The snapshot is rendered: sends it to all waiting readers. */
 static void on_drawn(void *arg, struct blob *b)
 {
     struct group *g = arg;
@@ -355,7 +357,7 @@ static void on_drawn(void *arg, struct blob *b)
     bool told = g->told;
     g->drawing = NULL;
     g->told = false;
-    if (b && !told) { /* else it says what is not so any more */
+    if (b && !told) { /* otherwise its notice is outdated */
         g->snapshot = blob_ref(b);
         g->snapshot_ms = clock_mono_ms();
     }
@@ -364,7 +366,7 @@ static void on_drawn(void *arg, struct blob *b)
         if (r->g != g || !r->waits)
             continue;
         if (!b) {
-            reader_drop(r); /* with the last one goes the group */
+            reader_drop(r); /* the last reader also frees the group */
             continue;
         }
         reader_snapshot(r, b);
@@ -374,8 +376,8 @@ static void on_drawn(void *arg, struct blob *b)
     }
 }
 
-/* The group's snapshot, made if there is none of the last seconds: many may come at once, after a restart say. NULL: it
- * is being drawn. What changes from now on follows it, so that it does not matter when each node's turn comes. */
+/* Returns the group's recent snapshot, or makes one: many readers may connect at the same time, for example after a
+ * restart. NULL: it is being rendered. Later changes follow it, so the order of rendering does not matter. */
 static struct blob *snapshot_get(struct streams *s, struct group *g, const char *peer, int64_t now_ms)
 {
     struct view v;
@@ -414,7 +416,7 @@ static struct blob *snapshot_get(struct streams *s, struct group *g, const char 
     return g->snapshot;
 }
 
-/* While a long list is drawn: its first nodes, so that a screen has something to show. */
+/* Sends the first nodes while a long list is rendered, so that a screen has something to show. */
 static void reader_first(const struct reader *r, int64_t now_ms)
 {
     struct view v;
@@ -433,7 +435,7 @@ static void reader_first(const struct reader *r, int64_t now_ms)
     blob_unref(first);
 }
 
-/* Only who can say otherwise later is told seldom. */
+/* Only a hub that can change the pace later gets values rarely. */
 static void read_key(const struct request *rq, struct reader *r)
 {
     struct str key = request_query(rq, "key");
@@ -477,7 +479,7 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
         rp->type = "text/event-stream";
         return REPLY_NOW;
     }
-    memcpy(node, name.len ? name.p : "", MIN(name.len, sizeof(node) - 1)); /* the route has seen that it is there */
+    memcpy(node, name.len ? name.p : "", MIN(name.len, sizeof(node) - 1)); /* the route has checked that it exists */
     node[MIN(name.len, sizeof(node) - 1)] = 0;
     if (node[0]) { /* by key: a rename must not end the stream */
         struct view v;
@@ -526,7 +528,7 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
     return REPLY_STREAM;
 }
 
-/* Has the reader room for more? One that has had none for long is dropped. */
+/* Whether the reader has room for more. Drops a reader without room for too long. */
 static bool reader_has_room(struct reader *r, int64_t mono_ms)
 {
     if (httpd_stream_queued(r->conn) <= (r->snapshot ? 0 : QUEUE_MAX)) {
@@ -569,11 +571,11 @@ void streams_push(struct streams *s, int64_t now_ms)
     }
     for (struct reader *r = s->readers, *next; r; r = next) {
         next = r->next;
-        reader_push(r, mono_ms); /* may end it, and with the last one the group */
+        reader_push(r, mono_ms); /* may drop it, and with the last reader the group */
     }
 }
 
-/* Its session was ended, or its token revoked: it would not be let in again. */
+/* Whether its session ended or its token was revoked. */
 static bool reader_is_over(const struct reader *r, int64_t now_ms)
 {
     struct api *a = r->g->s->api;
@@ -599,14 +601,14 @@ void streams_beat(struct streams *s, int64_t now_ms)
 void streams_tell(struct streams *s, const char *notice)
 {
     for (struct group *g = s->groups; g; g = g->next) {
-        blob_unref(g->snapshot); /* it is in there, too */
+        blob_unref(g->snapshot); /* the snapshot contains it, too */
         g->snapshot = NULL;
         g->told = g->drawing != NULL;
     }
     for (struct reader *r = s->readers, *next; r; r = next) {
         next = r->next;
         if (r->waits)
-            continue; /* it comes behind the snapshot */
+            continue; /* it follows the snapshot */
         reader_notice(r, notice);
         httpd_stream_flush(r->conn);
     }
@@ -616,7 +618,7 @@ void streams_reset(struct streams *s)
 {
     for (struct reader *r = s->readers, *next; r; r = next) {
         next = r->next;
-        reader_drop(r); /* with the last one goes the group */
+        reader_drop(r); /* the last reader also frees the group */
     }
 }
 

@@ -1,4 +1,4 @@
-/* view.c: selects which nodes a request sees, and which of their devices. */
+/* view.c: selects the nodes a request sees, and their devices. */
 #include "now/view.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ int view_of(struct live *l, const struct view_ask *ask, int64_t now_ms, struct v
                          .currency = live_currency(l),
                          .notice = live_notice(l)};
     mem_copy_str(ret->reader, sizeof(ret->reader), ask->reader ? ask->reader : "");
-    if (!ask->node) /* asked for by name, a retired one is shown too */
+    if (!ask->node) /* a retired node is shown if requested by name */
         ret->nodes = (ask->sites ? live_shown : live_nodes)(l, ask->all, &ret->n);
     return 0;
 }
@@ -51,9 +51,9 @@ const struct node_now *view_node(const struct filter *f, const struct node_now *
     struct node_now *copy = arena_alloc(a, 1, sizeof(*copy));
     *copy = *n;
     copy->of = node_gpus(n);
-    copy->named = 0; /* of other devices than the one that has this number */
+    copy->named = 0; /* the number refers to other devices */
     bool parents = ANY(n->n_devices, i, n->devices[i].fact.parent[0]);
-    if (!parents && last - first + 1 == count) { /* side by side */
+    if (!parents && last - first + 1 == count) { /* adjacent */
         copy->devices = n->devices + first;
         copy->n_devices = count;
         return copy;

@@ -1,4 +1,4 @@
-/* view.h: a request's selection out of live state: nodes, and of these the devices that a filter matches. */
+/* view.h: the part of the live state for a request: nodes, and their devices that match a filter. */
 #pragma once
 
 #include "base/mem.h"
@@ -7,21 +7,20 @@
 
 struct view_ask {
     const char *node; /* key or name; NULL: all */
-    bool all;         /* retired ones too */
-    bool sites;       /* those of hubs that are followed, too */
+    bool all;         /* include retired nodes */
+    bool sites;       /* include nodes of followed hubs */
     bool demo, show_cmd;
     const char *reader;
 };
-/* Fill ret, which is not to be moved; borrowed from l until it changes. -ENOENT when the node asked for is not there.
- */
+/* Fills ret, which must not be moved. Valid until l changes. Returns -ENOENT if the requested node does not exist. */
 int view_of(struct live *l, const struct view_ask *ask, int64_t now_ms, struct view *ret);
 
 /*
- * Leave in v the devices that match, and the nodes that have any (or have none and match themselves). A node that
- * matches whole is borrowed as before; of others a copy is made in a, with the matching devices only; all else in it is
- * borrowed still. v may be used as long as a, f and what v was made of are.
+ * Keeps in v the matching devices, and nodes that have any (or that have no devices and match themselves). A node that
+ * matches completely is still borrowed. For others a copy in a has only the matching devices and borrows the rest. v
+ * is valid as long as a, f and the sources of v are.
  */
 void view_filter(struct view *v, const struct filter *f, struct arena *a);
-/* The same for one node: n itself, a copy, or NULL. ret_which tells one choice of devices from another. */
+/* The same for one node: returns n itself, a copy, or NULL. ret_which identifies the selection of devices. */
 const struct node_now *view_node(const struct filter *f, const struct node_now *n, int64_t now_ms, struct arena *a,
                                  uint64_t *ret_which);
