@@ -1,6 +1,6 @@
 /*
- * before.c: reads the last day of each GPU back when the hub starts: the newest minute with work out of the minute
- * tier, and who left it last out of the records of processes, so that "idle for" and "free for" do not begin anew.
+ * before.c: loads the last day of each GPU at the hub's start, so that "idle for" and "free for" do not restart. Reads
+ * the newest minute with work from the minute tier, and the end of the last process from the process records.
  */
 #include "nodes/before.h"
 
@@ -13,8 +13,8 @@
 
 #define BACK_MS  86400000ll
 #define LIMIT_MS 60000
-#define SLICE    64 /* nodes that are read at a time, and judged in one turn of the loop */
-#define GAP_MAX  10 /* minutes of which nothing is known: before them nobody saw whether it worked */
+#define SLICE    64 /* nodes per read, and per event loop iteration */
+#define GAP_MAX  10 /* minutes without data: earlier work is ignored */
 
 struct before_node {
     char key[NODE_KEY_MAX];
@@ -28,12 +28,12 @@ struct before {
     struct hub *h;
     struct arena mem;
     struct before_node *nodes;
-    size_t n, told, at; /* told: live knows of those before it. at: the one that is read */
+    size_t n, told, at; /* told: live has the data of nodes before this index. at: the current node */
     char dir[HUB_PLACE_MAX];
     int64_t now_ms, busy_util;
 };
 
-/* Back from the newest minute of which anything is known to the newest with work. */
+/* Searches back from the newest minute with data to the newest one with work. */
 static void look_back(const struct before *k, const struct history *h, size_t device, struct live_before *ret)
 {
     const struct bin *v = h->v + device * h->n;
@@ -68,7 +68,7 @@ static void run_slice(struct work_job *j)
     struct store *beside = NULL;
 
     if (store_open_tools(&beside, k->dir, NULL, NULL) < 0) {
-        k->n = 0; /* nor could the next be read */
+        k->n = 0; /* the next read would fail, too */
         return;
     }
     for (size_t to = MIN(k->at + SLICE, k->n); k->at < to && !job_stopped(j); k->at++) {
@@ -114,7 +114,7 @@ static void read_slice(struct before *k)
     free(k);
 }
 
-/* Its time may have been up before all were read, or before its turn: the next slice begins with them. */
+/* The read may have hit its time limit: the next slice starts with the remaining nodes. */
 static void slice_done(struct work_job *j)
 {
     struct before *k = (struct before *)j;

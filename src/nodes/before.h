@@ -1,7 +1,6 @@
-/* before.h: since when GPUs do nothing, and since when nobody is on them: what a hub that starts knows of the time
- * before. */
+/* before.h: loads from the store since when GPUs are idle or free, after a start of the hub. */
 #pragma once
 
 struct hub;
-/* Reads the last day back, on a worker; live hears of it when it is done. */
+/* Reads the last day on a worker thread, then passes the result to live. */
 void before_read(struct hub *h);

@@ -1,4 +1,4 @@
-/* facts.c: the facts in force of a node: shown, kept, and named in its record. */
+/* facts.c: the current facts of a node: shown, stored, and referenced in its record. */
 #include "nodes/feature.h"
 
 void facts_show(struct hub *h, struct node_now *n, uint64_t id, const struct node_fact *f, int64_t now_ms)
@@ -22,7 +22,7 @@ uint64_t facts_keep(struct hub *h, const char *key, const struct node_fact *f, u
     return id;
 }
 
-/* The facts to start from after a restart: GPUs that are gone are in no agent's facts, but shown all the same. */
+/* The facts to start from after a restart: lost GPUs are in no agent's facts, but are still shown. */
 static uint64_t shown_facts(struct hub *h, const struct node_now *n, uint64_t id, const struct node_fact *f)
 {
     struct node_fact shown = *f;

@@ -1,4 +1,4 @@
-/* feature.h: nodes in the hub: what the files of this folder share, and what others ask of them. */
+/* feature.h: nodes in the hub: functions shared by the files of this folder or called by other folders. */
 #pragma once
 
 #include "hub/hub.h"
@@ -9,22 +9,22 @@
 
 /* ---- ingest.c ---- */
 enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp);
-/* The node and its record, made if new. NULL: there are too many. */
+/* Returns the node and its record; creates them if new. Returns NULL if there are too many nodes. */
 struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64_t now_ms, struct node_now **ret);
 
 /* ---- facts.c ---- */
-/* Make these facts the ones in force, on screens alone. */
+/* Makes these facts current on screens only. */
 void facts_show(struct hub *h, struct node_now *n, uint64_t id, const struct node_fact *f, int64_t now_ms);
-/* The same of a node whose batches this hub takes: its record names them, too. */
+/* The same for a node whose batches this hub ingests: its record refers to the facts, too. */
 void facts_take(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, const struct node_fact *f,
                 int64_t now_ms);
-/* Keep facts that are not as they came: the name of their blob, or id where that fails. */
+/* Stores facts that differ from the ones received. Returns the id of their blob, or id on failure. */
 uint64_t facts_keep(struct hub *h, const char *key, const struct node_fact *f, uint64_t id);
 
 /* ---- shown.c ---- */
 enum reply_how post_shared(struct api *a, struct request *rq, struct reply *rp);
-void nodes_tell_others(struct hub *h, bool tell); /* whether what is taken is kept for other hubs */
-struct taken {                                    /* a request that was taken */
+void nodes_tell_others(struct hub *h, bool tell); /* whether to keep ingested data for other hubs */
+struct taken {                                    /* an ingested request */
     const char *key, *address;
     struct str hello; /* its frame */
     const struct frame *frames;
@@ -32,45 +32,46 @@ struct taken {                                    /* a request that was taken */
     const struct store_batch *batches;
     struct peer *peer;
     const struct node_now *n;
-    bool events;               /* it brought some */
-    const struct batch *batch; /* the only one, decoded; NULL: there are more, or none */
+    bool events;               /* it contained events */
+    const struct batch *batch; /* the only batch, decoded; NULL: none or several */
 };
 void nodes_tell(struct hub *h, const struct taken *p, int64_t now_ms);
-/* What there is since the last time; all: also what nobody who does not look misses. The caller's; empty: nothing. */
+/* Changes since the previous call. all: include changes that only matter to connected clients. The caller owns ret;
+ * empty: no changes. */
 void nodes_take_shared(struct hub *h, bool all, struct buf *ret);
 
 /* ---- tell.c ---- */
 struct telling;
 int telling_new(struct hub *h, struct telling **ret, struct err *err); /* while the hub loads */
 void telling_free(struct telling *t);                                  /* accepts NULL */
-void telling_notice(const struct telling *t, char out[NOTICE_MAX]);    /* who does not answer; accepts NULL */
+void telling_notice(const struct telling *t, char out[NOTICE_MAX]);    /* hubs that do not respond; accepts NULL */
 
-/* ---- twins.c ---- */
-/* GPUs that another node has, too, get a uuid of their own in f, or in was of n it is said whose they were; true: f is
- * another now. Not to be called again for the same facts while peer->shares is false, or twins_sight the same. */
+/* ---- GPUs of two nodes ---- */
+/* If another node has the same GPUs, gives them a new uuid in f, or sets was of n to their previous node. Returns true
+ * if f changed. Do not call it again for the same facts while peer->shares is false or twins_sight is unchanged. */
 bool twins_part(struct hub *h, struct peer *peer, struct node_now *n, struct node_fact *f, int64_t now_ms);
-/* The same, and f is kept; the name of facts in force for those the agent calls id. */
+/* The same, and stores f. Returns the id of the current facts for the agent's id. */
 uint64_t twins_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, struct node_fact *f,
                      int64_t now_ms);
-/* The same of facts that were looked at lately; 0: they were not, or are to be looked at again. */
+/* The same for facts checked recently. Returns 0 if they were not, or must be checked again. */
 uint64_t twins_known(struct hub *h, struct peer *peer, const struct node_now *n, uint64_t id, int64_t now_ms);
-/* All that twins_part goes by beside the facts, as one number: who else has n's GPUs, and is it silent? */
+/* A hash of all inputs of twins_part except the facts: the other nodes with n's GPUs, and whether they report. */
 uint64_t twins_sight(const struct hub *h, const struct node_now *n, int64_t now_ms);
-/* n was retired or is no more: who has its GPUs, too, looks again with its next batch. */
+/* n was retired or removed: other nodes with its GPUs are checked again at their next batch. */
 void twins_again(struct hub *h, const struct node_now *n, int64_t now_ms);
-void twins_load(struct hub *h, struct node_now *n); /* after all were loaded: whose GPUs it has */
+void twins_load(struct hub *h, struct node_now *n); /* after all nodes were loaded: nodes with the same GPUs */
 
 /* ---- versions.c ---- */
-/* Which agents are of another version than this hub, some seconds old; "": none. */
+/* Agents with another version than the hub, up to a few seconds old; "": none. */
 void versions_notice(struct hub *h, char out[NOTICE_MAX]);
 
 /* ---- registry.c ---- */
-/* History, usage and bookings of old become n's, and old is no more. */
+/* Moves the history, usage and bookings of old to n and deletes old. */
 void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int64_t now_ms);
-/* new_one takes old_one's place. -EBUSY: one is alive, or their samples overlap. */
+/* Replaces old_one by new_one. Returns -EBUSY if the old one is alive, or their samples overlap. */
 int registry_join(struct hub *h, const char *new_one, const char *old_one, struct err *err);
-void registry_labels(struct hub *h, const char *key, const char *labels); /* a key that is not known is passed over */
-/* rename NULL, retired and maintenance -1: leave. */
+void registry_labels(struct hub *h, const char *key, const char *labels); /* ignores unknown keys */
+/* rename NULL, retired and maintenance -1: unchanged. */
 int registry_admin(struct hub *h, const char *key_or_name, const char *rename, int retired, int maintenance,
                    struct err *err);
 int registry_delete(struct hub *h, const char *key_or_name, struct err *err); /* -EEXIST: it has sent samples */

@@ -1,6 +1,6 @@
 /*
- * ingest.c: takes agents' requests in: decodes a batch once, shows it at once, stores it, and answers when it is
- * durable. What a node may send is decided by its token before anything of it counts.
+ * ingest.c: ingests agents' requests: decodes a batch once, shows it immediately, stores it, and responds when it is
+ * durable. A node's token decides what it may send, before anything is applied.
  */
 #include <errno.h>
 
@@ -14,18 +14,18 @@
 #include "nodes/named.h"
 #include "nodes/pace.h"
 
-#define IN_FLIGHT    16             /* requests of one node waiting for the disk */
-#define REQUEST_COST (16 << 10)     /* a request's own work, as bytes to unpack */
-#define COST_MAX     (48 << 20)     /* of one request */
-#define EVENTS_SAID  8              /* events of one request that are logged */
-#define AHEAD_MS     10000          /* times further ahead are somebody's mistake */
+#define IN_FLIGHT    16             /* requests of one node that wait for the disk */
+#define REQUEST_COST (16 << 10)     /* cost of a request itself, as bytes to unpack */
+#define COST_MAX     (48 << 20)     /* per request */
+#define EVENTS_SAID  8              /* events per request that are logged */
+#define AHEAD_MS     10000          /* times further ahead are errors */
 #define PAST_MS      946684800000ll /* 2000-01-01: so are earlier ones */
 #define ALIVE_MS     30000
-#define GONE_MS      90000 /* silent for so long before we started: "last heard" on disk is up to a minute old */
+#define GONE_MS      90000 /* down before the hub started; a stored last report is up to 60 s old */
 #define REFUSED_MS   60000
-#define SHIFT_SLACK  1000 /* the exchange's own delay is not the clock's */
+#define SHIFT_SLACK  1000 /* the delay of the exchange is not a clock difference */
 
-/* One request on its way through. */
+/* One request in progress. */
 struct post {
     struct hub *h;
     struct request *rq;
@@ -33,11 +33,11 @@ struct post {
     struct hello hello;
     struct str hello_frame;
     char key[NODE_KEY_MAX];
-    struct peer *peer;  /* NULL until it is known */
+    struct peer *peer;  /* NULL until known */
     struct node_now *n; /* the same */
     int64_t now_ms;
     size_t n_frames, n_batches, n_stored, n_need, n_said;
-    int64_t work; /* bytes its batches unpacked to so far */
+    int64_t work; /* bytes unpacked from its batches so far */
     struct frame *frames;
     struct named_blobs *named; /* NULL: none */
     struct store_batch *append;
@@ -48,12 +48,12 @@ struct post {
     struct proc_list procs;
     struct late_procs late;
     char token[64];
-    char from[NODE_KEY_MAX]; /* the node of its token, which has this id now; empty: it is this one */
-    bool events;             /* it brought some */
-    struct batch last;       /* decoded; good until the next is */
+    char from[NODE_KEY_MAX]; /* the previous id of the node with this token; empty: the same id */
+    bool events;             /* it contained events */
+    struct batch last;       /* decoded; valid until the next one is */
 };
 
-/* What is left of it while the disk works. */
+/* The state kept while the disk works. */
 struct waiting {
     struct hub *h;
     struct late *late;
@@ -65,7 +65,7 @@ struct waiting {
     } stored[];
 };
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 bool hub_may_say(struct hub *h, const char *about, int64_t now_ms)
 {
@@ -125,7 +125,7 @@ static void on_stored(void *arg, int result)
     struct peer *peer = peers_find(h->peers, w->key);
     if (peer && peer->in_flight > 0)
         peer->in_flight--;
-    if (result == 0 && w->token[0] && w->n_stored == 0) { /* it waited for records alone */
+    if (result == 0 && w->token[0] && w->n_stored == 0) { /* it only waited for records */
         struct store_stat st;
         store_stat(h->store, &st);
         result = st.last_error;
@@ -138,7 +138,7 @@ static void on_stored(void *arg, int result)
     free(w);
 }
 
-/* ---- who sends ---- */
+/* ---- identity and token ---- */
 
 struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64_t now_ms, struct node_now **ret)
 {
@@ -152,8 +152,8 @@ struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64
 }
 
 /*
- * A node that lost its id has its token still: one that is bound to a silent node, and brings that node's GPUs, is that
- * node. No other token moves what is not its own.
+ * A node that lost its id still has its token. If the token is bound to a node that does not report, and the request
+ * contains that node's GPUs, it is that node. A token never moves data of other nodes.
  */
 static bool post_moves(struct post *p)
 {
@@ -175,7 +175,8 @@ static bool post_moves(struct post *p)
     return brings;
 }
 
-/* It speaks, or we started so lately that it had no chance to, and it was not silent before. */
+/* Whether the node is alive: it reports, or the hub started so recently that it had no time to, and it reported
+ * before. */
 static bool post_alive(const struct post *p)
 {
     int64_t up_ms = p->now_ms - p->h->started_ms;
@@ -186,7 +187,7 @@ static bool post_alive(const struct post *p)
     return up_ms >= 0 && up_ms < ALIVE_MS && p->h->newest_ms - p->n->at_ms < GONE_MS;
 }
 
-/* It was given a token in this run and did not get the answer, and who let it in still may. */
+/* Whether it got a token in this run but not the response, and its enroll token is still valid. */
 static bool was_enrolled(const struct post *p)
 {
     const struct peer *known = p->peer;
@@ -196,7 +197,7 @@ static bool was_enrolled(const struct post *p)
            tokens_find(p->h->tokens, with, &enroll) && !enroll.revoked;
 }
 
-/* The token lets this node send. False: answered. */
+/* Whether the token permits this node to send. Otherwise fills the response and returns false. */
 static bool post_allowed(struct post *p)
 {
     struct err err = {0};
@@ -211,7 +212,7 @@ static bool post_allowed(struct post *p)
         if (r == 0 && known)
             known->minted[0] = 0;
     } else if (was_enrolled(p)) {
-        mem_copy_str(p->token, sizeof(p->token), known->minted); /* the same again */
+        mem_copy_str(p->token, sizeof(p->token), known->minted); /* the same token again */
     } else {
         r = tokens_enroll(h->tokens, p->rq->who->token.id, p->key, post_alive(p), p->now_ms, p->token, &retry_s, &err);
         if (r == 0)
@@ -232,7 +233,7 @@ static bool post_allowed(struct post *p)
                         "%s", err.msg);
 }
 
-/* Two runs with one id: the one that came first keeps it, and everybody can see why the other is not there. */
+/* Two runs with one id: the first one keeps it; the reason is shown to all users. */
 static bool post_conflict(struct post *p)
 {
     struct node_now *n = p->n;
@@ -264,7 +265,7 @@ static bool bad_frames(struct post *p, const char *why)
     return reply_refuse(p->rp, 400, "%s", why);
 }
 
-/* The node's key: its id, or where a relay says it comes from. */
+/* The node's key: its id, or its source as given by a relay. */
 static bool post_key(struct post *p)
 {
     struct str origin = request_query(p->rq, "origin");
@@ -282,7 +283,7 @@ static bool post_key(struct post *p)
     return true;
 }
 
-/* All frames, checked to be whole and this node's, before any of them counts. */
+/* Reads all frames and checks that they are complete and from this node, before any of them is applied. */
 static bool post_read(struct post *p)
 {
     struct err err = {0};
@@ -313,7 +314,7 @@ static bool post_read(struct post *p)
     return got == 0 || bad_frames(p, err.msg);
 }
 
-/* What unpacking this frame takes, as it says itself: a small frame can be a large one. */
+/* Unpacked size of this frame, from its header: a small frame can unpack to a large one. */
 static int64_t frame_cost(const struct frame *f)
 {
     size_t fixed = f->type == FRAME_BATCH ? NODE_ID_LEN + 4 * 8 : NODE_ID_LEN + 8;
@@ -356,7 +357,7 @@ static bool post_blob(struct post *p, const struct frame *f)
     return true;
 }
 
-/* A blob of this request, or of one before. */
+/* A blob of this request, or of an earlier one. */
 static bool find_blob(const struct post *p, enum frame_type type, uint64_t id, struct frame *ret)
 {
     for (size_t i = 0; i < p->n_frames; i++)
@@ -367,7 +368,7 @@ static bool find_blob(const struct post *p, enum frame_type type, uint64_t id, s
     return named_find(p->named, type, id, ret);
 }
 
-/* These facts are in p->facts now, read back if another request brought them; false: they cannot be read. */
+/* Loads these facts into p->facts, from the store if another request had them. Returns false if they cannot be read. */
 static bool have_facts(struct post *p, uint64_t id)
 {
     struct frame blob;
@@ -383,7 +384,7 @@ static bool have_facts(struct post *p, uint64_t id)
     return true;
 }
 
-/* The facts in force for those that the agent calls id. */
+/* The current facts for the agent's id. */
 static uint64_t facts_of(struct post *p, uint64_t id)
 {
     struct peer *peer = p->peer;
@@ -398,7 +399,7 @@ static uint64_t facts_of(struct post *p, uint64_t id)
     return p->facts_id;
 }
 
-/* A list that came ahead of its batch waits for it. */
+/* A list that came before its batch waits for it. */
 static void keep_procs(struct post *p)
 {
     if (!p->procs_id || live_knows(p->n, 0, p->procs_id))
@@ -429,10 +430,10 @@ static bool have_procs(struct post *p, uint64_t id)
     return true;
 }
 
-/* The blobs this batch was taken under become the ones in force. */
+/* Makes the batch's facts and processes the current ones. */
 static void post_in_force(struct post *p, const struct frame *f)
 {
-    bool known = p->peer->mine && live_knows(p->n, f->facts, 0); /* another hub's may be in force, but not in rec */
+    bool known = p->peer->mine && live_knows(p->n, f->facts, 0); /* another hub's may be current, but not in rec */
     p->peer->mine = true;
     if (f->facts && !known && have_facts(p, f->facts))
         facts_take(p->h, p->peer, p->n, f->facts, &p->facts, p->now_ms);
@@ -442,15 +443,15 @@ static void post_in_force(struct post *p, const struct frame *f)
     }
 }
 
-/* A time of the node's, by our clock. */
+/* A time of the node, in the hub's clock. */
 static int64_t stamp(const struct post *p, int64_t at_ms)
 {
     return MAX(0, MIN(at_ms + p->peer->shift_ms, p->now_ms + AHEAD_MS));
 }
 
 /*
- * What to add to a batch's times. They may not fit the clock its node has now, when that was set since they were taken
- * (at boot, say): what would be in the future or before there were GPUs is taken to end now.
+ * The shift of a batch's times. If the node's clock was set since (at boot, for example), the current shift may be
+ * wrong: a batch in the future, or before GPUs existed, is shifted to end now.
  */
 static int64_t shift_of(const struct post *p, const struct batch *b)
 {
@@ -461,14 +462,14 @@ static int64_t shift_of(const struct post *p, const struct batch *b)
     return last > p->now_ms + AHEAD_MS || first < PAST_MS ? p->now_ms - b->at_ms[b->n_ticks - 1] : shift;
 }
 
-/* What the slots of a batch mean, by the facts it was taken under: n of the devices of one of the two. */
+/* Meaning of a batch's slots, by its facts: n of the devices of one of the two. */
 struct slots {
     size_t n;
     const struct device_now *shown;
     const struct device_fact *told;
 };
 
-/* Without any where the facts cannot be read. Good until p->facts or the node changes. */
+/* Without devices if the facts cannot be read. Valid until p->facts or the node changes. */
 static struct slots slots_of(struct post *p, uint64_t facts)
 {
     if (facts && live_knows(p->n, facts, 0))
@@ -478,7 +479,7 @@ static struct slots slots_of(struct post *p, uint64_t facts)
     return (struct slots){.n = p->facts.n_devices, .told = p->facts.devices};
 }
 
-/* NULL: the node itself, or no device of these. */
+/* NULL: the node itself, or no such device. */
 static const char *slot_uuid(const struct slots *s, size_t slot)
 {
     if (slot < 1 || slot > s->n)
@@ -486,7 +487,7 @@ static const char *slot_uuid(const struct slots *s, size_t slot)
     return s->shown ? s->shown[slot - 1].fact.uuid : s->told[slot - 1].uuid;
 }
 
-/* Who was on the devices then: live is further on, but the records want it. */
+/* Records the processes of a late batch: live has newer ones. */
 static void post_late(struct post *p, const struct frame *f, const struct batch *b)
 {
     const struct proc_list *procs = live_knows(p->n, 0, f->procs) ? live_proc_list(p->n) : &p->procs;
@@ -510,7 +511,7 @@ static void post_events(struct post *p, const struct batch *b)
     struct slots slots = slots_of(p, b->facts);
     for (size_t i = 0; i < b->n_events; i++) {
         struct node_event e = b->events[i];
-        if (e.kind >= EVENT_BOOKED) /* the hub's own to say */
+        if (e.kind >= EVENT_BOOKED) /* only the hub makes these events */
             continue;
         const char *device = slot_uuid(&slots, e.slot);
         if (e.slot > slots.n && hub_may_say(p->h, p->key, p->now_ms))
@@ -541,14 +542,14 @@ static void add_need(struct post *p, uint64_t id)
         p->need[p->n_need++] = id;
 }
 
-/* What a batch came to: a few bytes can say many values. */
+/* Cost of a batch: few bytes can contain many values. */
 static int64_t batch_work(const struct batch *b)
 {
     return (int64_t)(b->n_ticks * b->n_columns * sizeof(int64_t) + b->n_uses * sizeof(*b->uses) +
                      b->n_events * sizeof(*b->events));
 }
 
-/* Is this blob of f kept, or brought by a frame before it? What was found on disk is known to be from here on. */
+/* Whether this blob of f is stored, or in an earlier frame. A blob found on disk counts as known from here on. */
 static bool is_kept(const struct post *p, const struct frame *f, enum blob_kind kind, uint64_t id)
 {
     if (!id || store_get_blob(p->h->store, p->key, id, NULL, NULL) == 1)
@@ -573,7 +574,7 @@ static bool post_batch(struct post *p, struct frame *f, size_t *n_append, size_t
         add_need(p, f->facts);
     if (!procs)
         add_need(p, f->procs);
-    if (!facts || !procs || p->work > COST_MAX) /* a key that is not answered is sent again */
+    if (!facts || !procs || p->work > COST_MAX) /* a key without a response is sent again */
         return true;
     keys[(*n_keys)++] = f->key;
     if (store_has(h->store, p->key, f->key.run, f->key.number)) {
@@ -612,7 +613,7 @@ static bool post_batch(struct post *p, struct frame *f, size_t *n_append, size_t
     p->last = b;
     live_batch(h->live, p->n, &b, shift, p->now_ms);
     if (newer && live_knows(p->n, f->facts, f->procs) &&
-        p->n->collect != COLLECT_HUNG) /* or nobody says who is there */
+        p->n->collect != COLLECT_HUNG) /* or its processes are unknown */
         peer_track(h->peers, p->peer, p->n, newest_ms);
     return true;
 }
@@ -624,7 +625,7 @@ static void settle_clock(struct post *p)
         p->peer->shift_ms = want;
 }
 
-/* Everything in order; the answer is made here, or when the disk is done. */
+/* Applies a valid request. Responds now or when the disk is done. */
 static enum reply_how post_take(struct post *p)
 {
     struct hub *h = p->h;
@@ -639,13 +640,13 @@ static enum reply_how post_take(struct post *p)
                                              : !post_blob(p, &p->frames[i]))
             return REPLY_NOW;
     p->peer->mine |= p->n_batches == 0;
-    if (p->facts_id && p->n_batches == 0) { /* a node without a sample yet is shown, too */
+    if (p->facts_id && p->n_batches == 0) { /* a node without a sample is shown, too */
         uint64_t id = facts_of(p, p->facts_id);
         if (have_facts(p, id))
             facts_take(h, p->peer, p->n, id, &p->facts, p->now_ms);
     }
     keep_procs(p);
-    /* a token is durable with its node's record; who has sent a sample is not deleted any more */
+    /* a token is durable with its node's record; a node with samples cannot be deleted */
     bool save = p->token[0] || (!p->n->never_sampled && !p->peer->rec.sampled_ms);
     peer_save(h->peers, p->peer, p->n, save, p->now_ms);
     struct waiting *w = mem_alloc(sizeof(*w) + n_keys * sizeof(w->stored[0]));
@@ -674,15 +675,15 @@ static enum reply_how post_take(struct post *p)
     return REPLY_LATER;
 }
 
-/* The token of another node has nothing of this one read. False: answered. */
+/* Another node's token cannot read anything of this one. Returns false after filling the response. */
 static bool post_own(struct post *p)
 {
     const struct asker *who = p->rq->who;
     bool other = who->role == ROLE_AGENT && who->token.node[0] && strcmp(who->token.node, p->key) != 0;
-    return !other || post_moves(p) || post_allowed(p); /* which says no, unless the token moved meanwhile */
+    return !other || post_moves(p) || post_allowed(p); /* fails unless the token moved meanwhile */
 }
 
-/* Whether its node may make so much work now. False: answered. */
+/* Whether its node may cause this cost now. Otherwise fills the response and returns false. */
 static bool post_affords(struct post *p, int64_t cost)
 {
     if (!p->peer || peer_may(p->peer, cost, p->now_ms))
@@ -691,7 +692,8 @@ static bool post_affords(struct post *p, int64_t cost)
     return reply_refuse(p->rp, 429, "this node sends too many batches: wait a second");
 }
 
-/* Every blob that its batches need, before anything of it counts. False: *how, and it is handled again or answered. */
+/* Gets every blob its batches need, before anything is applied. Returns false and sets *how if it must wait or failed.
+ */
 static bool post_blobs(struct post *p, enum reply_how *how)
 {
     struct naming ask = {p->h, p->peer, p->n, p->key, p->frames, p->n_frames, p->now_ms};
@@ -714,13 +716,14 @@ static void post_fini(struct post *p)
         late_put(&p->late, p->h->peers, p->peer);
 }
 
-/* Who it is, if it is known, and what no token changes: looked at before one is bound or minted. False: answered. */
+/* Finds the node, and checks everything except the token, before a token is bound or created. Otherwise fills the
+ * response and returns false. */
 static bool post_fits(struct post *p)
 {
     struct peer *known = p->peer = peers_find(p->h->peers, p->key);
     p->n = known ? live_find(p->h->live, p->key) : NULL;
     if (p->n && strcmp(p->n->key, p->key) != 0)
-        p->n = NULL; /* another is called so */
+        p->n = NULL; /* another node has this name */
     if (!known && peers_count(p->h->peers) >= (size_t)settings_of(p->h)->max_nodes) {
         reply_problem(p->rp, 503, "this hub holds %lld nodes, its max_nodes", (long long)settings_of(p->h)->max_nodes);
     } else if (post_cost(p) > COST_MAX) {
@@ -735,7 +738,7 @@ static bool post_fits(struct post *p)
     return false;
 }
 
-/* Its place among the nodes: the one that post_fits found, or a new one. */
+/* The node found by post_fits, or a new one. */
 static bool post_node(struct post *p)
 {
     if (p->peer && p->n)
@@ -750,7 +753,7 @@ enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp)
     struct hub *h = a->hub;
     struct post p = {.h = h, .rq = rq, .rp = rp, .now_ms = rq->now_ms};
     enum reply_how how = REPLY_NOW;
-    /* A token that is not this node's yet must not become so while another run is alive. */
+    /* A token of another node must not be bound to this one while another run is alive. */
     bool bound = rq->who->role == ROLE_AGENT && rq->who->token.node[0];
     if (post_read(&p) && post_fits(&p) && post_own(&p) && post_affords(&p, 0) && post_blobs(&p, &how) &&
         (bound ? post_allowed(&p) && !post_conflict(&p) : !post_conflict(&p) && post_allowed(&p)) && post_node(&p)) {

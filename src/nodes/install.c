@@ -1,6 +1,6 @@
 /*
- * install.c: what a new node needs: the script that adds it in one line, and the agent binary. Also our nodes as a list
- * of targets for Prometheus.
+ * install.c: what a new node needs: the install script and the agent binary. Also the list of nodes as Prometheus
+ * targets.
  */
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -19,9 +19,9 @@
 #define AGENT_MAX (64u << 20)
 
 extern const char asset_install[], asset_install_end[];
-extern const char asset_agent_unit[], asset_agent_unit_end[]; /* the system service, for nodes where root installs */
+extern const char asset_agent_unit[], asset_agent_unit_end[]; /* the system service, if root installs */
 
-/* What tells one agent binary from another; 0: there is none. */
+/* Identifies a version of the agent binary; 0: no binary. */
 static uint64_t agent_version(const struct api *a)
 {
     struct stat st;
@@ -30,7 +30,7 @@ static uint64_t agent_version(const struct api *a)
     return (uint64_t)st.st_mtim.tv_sec * 1000003u + (uint64_t)st.st_mtim.tv_nsec + (uint64_t)st.st_size + 1;
 }
 
-/* The agent binary, shared and read again when it changed; NULL: there is none. */
+/* The agent binary, shared, and read again after a change; NULL if missing. */
 static struct blob *agent_blob(struct api *a, int64_t now_ms)
 {
     struct buf b;
@@ -43,7 +43,7 @@ static struct blob *agent_blob(struct api *a, int64_t now_ms)
     return blob;
 }
 
-/* Its SHA-256 in hexadecimal digits, made once for each; "": there is none. */
+/* Its SHA-256 in hexadecimal, computed once per version; "" if missing. */
 static void agent_sum(struct api *a, int64_t now_ms, char out[65])
 {
     uint8_t hash[32];
@@ -71,7 +71,7 @@ static struct str agent_unit(void)
     return str_n(asset_agent_unit, (uintptr_t)asset_agent_unit_end - (uintptr_t)asset_agent_unit);
 }
 
-/* Made for each request: its URL comes from the client's Host header and must never reach another client. */
+/* Not cached: the URL comes from the client's Host header and must never reach another client. */
 enum reply_how get_install(struct api *a, struct request *rq, struct reply *rp)
 {
     struct utsname un;

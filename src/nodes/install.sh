@@ -6,8 +6,8 @@
 #   curl -fsS @CURL@@URL@/install | sh -s -- TOKEN                 add; the token shows in the list of processes meanwhile
 #   curl -fsS @CURL@@URL@/install | sh -s -- --uninstall           remove
 #
-# TOKEN: made on the hub with `muster token new --role enroll` (many nodes) or `--role agent` (one node). One that adds nodes
-# is removed from this machine as soon as the node has a token of its own.
+# TOKEN: made on the hub with `muster token new --role enroll` (many nodes) or `--role agent` (one node). An enroll
+# token is removed from this machine as soon as the node has its own token.
 # As root it becomes a system service, otherwise a service of this user. Needs curl and a shell.
 set -eu
 
@@ -73,7 +73,7 @@ check_sum() { # sum, file; removes a file that differs
     echo "$1  $2" | sha256sum -c - >/dev/null 2>&1 || { rm -f "$2"; die "'${2##*/}' is not the file that the hub announced; try again"; }
 }
 
-# A sandbox for root's service, in an account of its own; a user's service has that user's rights already.
+# Root's service gets a sandbox and a separate account; a user's service already has only that user's rights.
 write_unit() {
     if [ -z "$scope" ]; then
         ask /install/muster-agent.service "$units/muster-agent.service" || die "cannot fetch the unit from $hub"
@@ -132,7 +132,7 @@ install_agent() {
     umask 077
     mkdir -p "$etc" "$state"
     rm -f "$etc/agent.token" "$state/first.token"
-    # Made beside the state folder, which may be the agent's own: there a link could lead root elsewhere.
+    # Created next to the state folder, which may belong to the agent: a link in it could lead root elsewhere.
     first=$(mktemp "${state%/*}/.muster-agent.XXXXXX")
     printf '%s\n' "$token" >"$first"
     {

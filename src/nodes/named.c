@@ -1,4 +1,4 @@
-/* named.c: finds out which blobs a request's batches need that are not at hand, and reads them. */
+/* named.c: finds the blobs a request's batches need that are not in memory, and reads them. */
 #include "nodes/named.h"
 
 #include "base/order.h"
@@ -7,7 +7,7 @@
 
 struct named_blob {
     uint64_t id;
-    struct buf bytes; /* empty: it is not kept */
+    struct buf bytes; /* empty: not stored */
 };
 
 struct named_blobs {
@@ -31,7 +31,7 @@ static void end_read(struct look_read *r)
     named_free((struct named_blobs *)r);
 }
 
-/* What is too much for one request is asked of the agent, as what is not there. */
+/* Reads the blobs. The agent must send again those beyond the limit of one request, like missing ones. */
 static int read_blobs(struct look_read *r, struct store *s, UNUSED struct err *err)
 {
     struct named_blobs *x = (struct named_blobs *)r;
@@ -61,7 +61,7 @@ static void want(const struct naming *a, struct named_blobs *x, uint64_t id)
         ANY(a->n_frames, i, a->frames[i].type != FRAME_BATCH && a->frames[i].id == id))
         return;
     struct named_blob b = {.id = id};
-    store_get_blob(a->h->store, a->key, id, &b.bytes, NULL); /* it may be on its way to the disk */
+    store_get_blob(a->h->store, a->key, id, &b.bytes, NULL); /* it may be in the write queue */
     VEC_ADD(x->v, x->n, x->cap, b);
 }
 
@@ -75,7 +75,7 @@ static uint64_t known_facts(const struct naming *a, uint64_t id)
     return a->n ? twins_known(a->h, a->peer, a->n, id, a->now_ms) : 0;
 }
 
-/* What is live, or came just before, needs not be read. */
+/* Whether the blob is in memory: no read needed. */
 static bool at_hand(const struct naming *a, uint64_t id, bool procs)
 {
     if (!a->n || store_get_blob(a->h->store, a->key, id, NULL, NULL) != 1)
@@ -86,7 +86,7 @@ static bool at_hand(const struct naming *a, uint64_t id, bool procs)
     return own && live_knows(a->n, own, 0);
 }
 
-/* All of a kind that batches name, unless they all name one that is at hand. */
+/* All blobs of a kind that batches refer to, unless all refer to one in memory. */
 static void want_named(const struct naming *a, struct named_blobs *x, bool procs)
 {
     const struct frame *first = FIND(a->frames, a->n_frames, f, f->type == FRAME_BATCH);
@@ -101,7 +101,7 @@ static void want_named(const struct naming *a, struct named_blobs *x, bool procs
             want(a, x, id_of(&a->frames[i], procs));
 }
 
-/* Facts as they are kept, where that is not as the agent names them (twins.c). */
+/* Stored facts, if they differ from the agent's: GPUs of two nodes have other uuids. */
 static void want_own(const struct naming *a, struct named_blobs *x)
 {
     bool batches = ANY(a->n_frames, i, a->frames[i].type == FRAME_BATCH);

@@ -1,21 +1,22 @@
 /*
- * named.h: blobs that batches name and no frame beside them brings: they came with an earlier request, or before the
- * hub started. What is neither live nor on its way to the disk is read beside the loop, and the request waits.
+ * named.h: blobs that batches refer to but the request does not contain. They came with an earlier request, or before
+ * the hub's start. Blobs that are neither in memory nor in the write queue are read on a worker thread while the
+ * request waits.
  */
 #pragma once
 
 #include "nodes/peers.h"
 
-#define BLOBS_MAX 128 /* that one request brings, and that are looked for because it names them */
+#define BLOBS_MAX 128 /* blobs in a request, and blobs looked up for it */
 
 struct hub;
 struct frame;
 struct named_blobs;
 struct request;
 
-struct naming { /* a request's frames, all of one node */
+struct naming { /* a request's frames, all from one node */
     struct hub *h;
-    struct peer *peer; /* NULL: it is not known yet; so */
+    struct peer *peer; /* NULL: not known yet; n too */
     struct node_now *n;
     const char *key;
     const struct frame *frames;
@@ -23,8 +24,11 @@ struct naming { /* a request's frames, all of one node */
     int64_t now_ms;
 };
 
-/* Inside a handler, before it changes anything: 0: *ret, or NULL; -EINPROGRESS: it is called again; -EAGAIN: too much
- * is asked at once. *ret is the caller's, or where rq->kept is not NULL the kept request's. */
+/*
+ * Call in a handler before it changes anything. Returns 0 and sets *ret (may be NULL), -EINPROGRESS: the handler is
+ * called again, or -EAGAIN: too many reads are pending. The caller owns *ret, or the kept request does if rq->kept is
+ * set.
+ */
 int named_look(const struct naming *a, struct request *rq, struct named_blobs **ret);
 bool named_find(const struct named_blobs *x, int type, uint64_t id, struct frame *ret); /* x may be NULL */
 void named_free(struct named_blobs *x);                                                 /* accepts NULL */

@@ -1,4 +1,4 @@
-/* newest.c: the newest values of a batch <-> bytes. */
+/* newest.c: converts the newest values of a batch to bytes and back. */
 #include "nodes/newest.h"
 
 #include <errno.h>
@@ -9,13 +9,13 @@
 #include "now/judge.h"
 #include "wire/wire.h"
 
-#define MARK 'N' /* no type of a frame */
+#define MARK 'N' /* not a frame type */
 
-struct cell { /* of a column, the ticks that count; -1: none */
+struct cell { /* relevant ticks of a column; -1: none */
     int newest, work;
 };
 
-/* m: its metric, where that tells of work; else -1. */
+/* m: its metric if it shows work, else -1. */
 static struct cell cell_of(const struct batch *b, const struct column *c, int m, const struct state_rule *rule)
 {
     struct cell x = {-1, -1};
@@ -31,7 +31,7 @@ static struct cell cell_of(const struct batch *b, const struct column *c, int m,
 
 /* ---- writing ---- */
 
-struct run { /* columns next to each other: of one metric and one tick, slot after slot */
+struct run { /* adjacent columns: of one metric and one tick, slot after slot */
     const struct column *first;
     size_t n;
     int tick;
@@ -50,7 +50,7 @@ static void put_run(struct buf *out, const struct run *r, const int *places)
         buf_zigzag(out, r->first[i].v[r->tick]);
 }
 
-/* The columns as they are (work false), or those with work before the newest value. */
+/* The columns unchanged (work false), or those with work before the newest value. */
 static void put_columns(struct buf *out, const struct batch *b, const struct cell *cells, const int *places, bool work)
 {
     struct run r = {.n = 0};
@@ -82,7 +82,7 @@ static void put_uses(struct buf *out, const struct batch *b)
     }
 }
 
-/* places: of each tick that counts, its number among those. */
+/* places: index of each relevant tick. */
 static void put_times(struct buf *out, const struct batch *b, uint64_t ticks, int *places)
 {
     int64_t last_ms = b->at_ms[b->n_ticks - 1];
@@ -143,9 +143,9 @@ bool newest_is(struct str bytes)
     return bytes.len > 0 && bytes.p[0] == MARK;
 }
 
-struct parts { /* of the memory of one */
+struct parts { /* parts of one allocation */
     int64_t *at_ms, *v;
-    uint64_t *bits; /* of each tick */
+    uint64_t *bits; /* per tick */
     struct column *columns;
     struct proc_use *uses;
 };
@@ -197,7 +197,7 @@ static bool get_uses(struct rd *r, size_t n, struct parts *p)
     return !r->bad;
 }
 
-/* Its uses come behind the columns: each of them takes five bytes at least. */
+/* Uses follow the columns: each needs at least five bytes. */
 static size_t uses_most(const struct rd *r)
 {
     return MIN(rd_left(r) / 5, (size_t)WIRE_USES_MAX);

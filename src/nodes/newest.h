@@ -1,9 +1,9 @@
 /*
- * newest.h: of a batch what is shown of it: the newest value of each metric, when work was last seen, who is on the
- * devices; as bytes that are quick to read, for hubs at which nobody looks. Pure. Events are not in it.
+ * newest.h: the visible part of a batch: the newest value of each metric, the last time of work, and the processes. As
+ * bytes that are fast to read, for hubs without connected clients. Pure. Events are not included.
  *
- * "N", the key's run and number, the times that count (how many, the last, then how long before it each other is, the
- * longest first), the columns, each with the number of its time, then uses.
+ * Format: "N", the key's run and number, the relevant times (count, the last, then how long before it each other one
+ * is, longest first), the columns, each with the index of its time, then uses.
  */
 #pragma once
 
@@ -11,11 +11,11 @@
 #include "base/err.h"
 #include "now/live.h"
 
-#define NEWEST_TICKS 16 /* times; of a batch with more of them that count it is not made */
+#define NEWEST_TICKS 16 /* times; a batch with more relevant times is refused */
 
-/* 0, or -E2BIG, -EMSGSIZE: nothing was added. rule: what work is. */
+/* Returns 0, or -E2BIG or -EMSGSIZE and adds nothing. rule: defines work. */
 int newest_put(struct buf *out, const struct batch *b, const struct state_rule *rule);
 bool newest_is(struct str bytes);
-/* ret and all it points to are for one free() of *ret_mem, which is NULL on failure. A batch as any other, though a
- * column may be there twice, for two of its times. */
+/* free(*ret_mem) frees ret and all it points to; NULL on failure. The result is a batch in which a column may occur
+ * twice, for two of its times. */
 int newest_get(struct str bytes, struct batch *ret, void **ret_mem, struct err *err);

@@ -1,11 +1,11 @@
-/* pace.c: how often agents are asked to send, and when within that time. */
+/* pace.c: how often agents must send, and when within that interval. */
 #include "nodes/pace.h"
 
 #include "nodes/feature.h"
 
-#define RATE_MAX    2000 /* requests a second that agents are asked for because somebody watches */
+#define RATE_MAX    2000 /* maximum requests per second of all agents while a client is connected */
 #define PHASE_MS    100  /* agents send together: a burst costs less than a trickle … */
-#define PHASE_GROUP 1000 /* … but not all of ten thousand in one moment */
+#define PHASE_GROUP 1000 /* … but not ten thousand at the same time */
 
 bool pace_watched(const struct hub *h, int64_t now_ms)
 {
@@ -18,7 +18,7 @@ int64_t pace_interval_ms(const struct hub *h, int64_t now_ms)
 
     if (!pace_watched(h, now_ms))
         return s->interval;
-    /* more nodes than that make a second of requests, and nobody sees them all */
+    /* more nodes would make more requests per second than allowed */
     return MIN(s->interval, MAX(s->watch_interval, (int64_t)live_count(h->live) * 1000 / RATE_MAX));
 }
 

@@ -4,15 +4,15 @@
 #include "base/lookup.h"
 #include "model/usage.h"
 
-#define SAVE_MS      60000 /* "last heard" on disk is at most this old */
-#define PEER_PROCS   4096  /* whose end is waited for */
+#define SAVE_MS      60000 /* the stored last report is at most this old */
+#define PEER_PROCS   4096  /* running processes per node */
 #define WORK_MAX     (64ll << 20)
 #define WORK_RATE    (8ll << 20) /* bytes a second */
 #define EVENTS_MAX   4096
 #define EVENTS_RATE  10
-#define LOOKED_MAX   (1u << 20) /* looks that one batch is worth: no agent's needs them */
-#define SAVE_PROC_MS 600000     /* and that of a long process */
-#define WATCHED_MS   120000     /* first seen within so long after its node was: it was there before */
+#define LOOKED_MAX   (1u << 20) /* comparisons per batch: no real agent needs more */
+#define SAVE_PROC_MS 600000     /* the same for a long process */
+#define WATCHED_MS   120000     /* first seen within this time after its node: it ran before */
 
 struct peers {
     struct store *store;
@@ -161,11 +161,11 @@ void peer_save(struct peers *p, struct peer *peer, const struct node_now *n, boo
     put_node(p, peer, n, named);
 }
 
-/* A bucket of max that empties at rate a second; whoever finds it full waits. */
+/* A bucket of max that empties at rate per second. A full bucket means: wait. */
 static bool budget_take(struct budget *b, int64_t cost, int64_t max, int64_t rate, int64_t now_ms)
 {
     int64_t passed = MIN(MAX(now_ms - b->at_ms, 0), 86400000);
-    if (passed * rate >= 1000) { /* less leaves at_ms where it is: fractions add up */
+    if (passed * rate >= 1000) { /* less leaves at_ms unchanged: fractions add up */
         b->spent = MAX(b->spent - passed * rate / 1000, 0);
         b->at_ms = now_ms;
     } else if (now_ms < b->at_ms) {
@@ -205,7 +205,7 @@ bool peer_is_news(struct peer *peer, uint64_t run, uint64_t number)
 
 /* ---- processes ---- */
 
-/* What of its time counts otherwise now: all of it when its beginning or its weight changed, else what is new. */
+/* The period whose usage changed: all of it if the start or the weight changed, else the new part. */
 static void tell_change(struct peers *p, const struct peer *peer, struct peer_proc *t)
 {
     int64_t weight = usage_weight(t->mem_max) ^ usage_weight(t->sm_n ? t->sm_sum / t->sm_n : -1) * (1 << 24);
@@ -239,12 +239,12 @@ static void put_proc(struct peers *p, const struct peer *peer, struct peer_proc 
     store_put(p->store, STORE_PROC, &sp, 1, NULL, NULL);
 }
 
-/* A walk over what a batch says: the next one's likely place, and how many were looked at to find all so far. */
+/* A walk over a batch's uses: likely index of the next one, and comparisons so far. */
 struct walk {
     size_t hint, looked;
 };
 
-/* They come in the same order each time. */
+/* Processes come in the same order each time. */
 static struct peer_proc *find_proc(struct peer_proc *v, size_t n, const char *device, int32_t pid, int64_t start_ms,
                                    struct walk *w)
 {
@@ -313,7 +313,7 @@ static void see_proc(struct peers *p, struct peer *peer, const char *device, str
         return;
     if (!t->first_ms)
         t->first_ms = at_ms;
-    if (!t->named && pn->fact->user[0]) { /* names come a moment later */
+    if (!t->named && pn->fact->user[0]) { /* names come slightly later */
         keep_fact(t, pn->fact);
         put = true;
     }

@@ -1,4 +1,4 @@
-/* registry.c: the nodes a hub knows from before it started, what admins do to them, and what happened to them. */
+/* registry.c: the stored nodes at the hub's start, changes by admins, and events. */
 #include <errno.h>
 
 #include "access/tokens.h"
@@ -11,12 +11,12 @@
 #include "nodes/feature.h"
 #include "nodes/sources.h"
 
-#define JOIN_MS    30000             /* after a start who is alive has spoken by then */
-#define RECALL_MS  120000            /* values are shown for so long when newer samples do not bring them */
-#define RECALL_MAX 30000             /* batches read at the start; at least one of each node */
-#define PROCS_BACK (30 * 86400000ll) /* processes not seen for longer ended when nobody looked */
+#define JOIN_MS    30000             /* after a start, live nodes have reported within this time */
+#define RECALL_MS  120000            /* how long values are shown if newer samples do not contain them */
+#define RECALL_MAX 30000             /* batches read at the start; at least one per node */
+#define PROCS_BACK (30 * 86400000ll) /* processes not seen for longer ended while the hub was down */
 
-/* A blob of the store, at the start; ret points into bytes. False: it is not there, or damaged. */
+/* Reads a blob of the store at the start; ret points into bytes. Returns false if missing or damaged. */
 static bool load_blob(struct hub *h, const char *key, uint64_t id, struct buf *bytes, struct frame *ret)
 {
     struct err err = {0};
@@ -43,7 +43,7 @@ static void load_node(struct hub *h, const struct store_node *rec)
     node_fact_fini(&facts);
     n->never_sampled = rec->sampled_ms == 0;
     n->awaited = true;
-    n->at_ms = rec->last_ms; /* "no news for 3 h", not "never heard of" */
+    n->at_ms = rec->last_ms; /* shows "no report for 3 h", not "never reported" */
     h->newest_ms = MAX(h->newest_ms, rec->last_ms);
 }
 
@@ -60,7 +60,7 @@ static void add_node(void *arg, const struct store_node *rec)
 
 COMPARE(by_age, struct store_node, ORDER(x->first_ms, y->first_ms) ?: strcmp(x->key, y->key))
 
-/* The elder first: of two with one name it keeps it. */
+/* Loads nodes, the oldest first: of two with one name it keeps the name. */
 static int load_nodes(struct hub *h, struct err *err)
 {
     struct all_nodes all = {0};
@@ -68,7 +68,7 @@ static int load_nodes(struct hub *h, struct err *err)
     SORT(all.v, all.n, by_age);
     for (size_t i = 0; i < all.n && r >= 0; i++)
         load_node(h, &all.v[i]);
-    for (size_t i = 0; i < all.n && r >= 0; i++) { /* a name that was given now is kept */
+    for (size_t i = 0; i < all.n && r >= 0; i++) { /* keep a newly given name */
         struct node_now *n = live_find(h->live, all.v[i].key);
         struct peer *peer = peers_find(h->peers, n->key);
         twins_load(h, n);
@@ -79,7 +79,7 @@ static int load_nodes(struct hub *h, struct err *err)
     return r;
 }
 
-/* ---- what they were last seen doing ---- */
+/* ---- last state ---- */
 
 struct recalling {
     struct hub *h;
@@ -113,9 +113,9 @@ static int recall_batch(void *arg, const struct store_batch *b)
     struct node_now *n = live_find(h->live, b->node);
     if (!n || strcmp(n->key, b->node) != 0 || wire_one(b->bytes, &f, &err) < 0 || f.type != FRAME_BATCH ||
         wire_batch(h->dec, &f, &batch, &err) < 0)
-        return 0; /* a node that is gone, or damage: its next batch says more */
+        return 0; /* a removed node, or damage: the next batch repairs it */
     recall_blobs(h, n, b);
-    batch.facts = b->facts; /* those in force: a GPU that two nodes have is called otherwise there than by the agent */
+    batch.facts = b->facts; /* the current ones: a GPU of two nodes has another uuid there than in the agent's facts */
     batch.procs = b->procs;
     live_recall(h->live, n, &batch, b->shift_ms, h->started_ms);
     h->newest_ms = MAX(h->newest_ms, n->at_ms);
@@ -129,7 +129,7 @@ static void note_event(void *arg, UNUSED const char *node, UNUSED const char *de
     *newest_ms = MAX(*newest_ms, e->at_ms);
 }
 
-/* The hub was last alive when it last heard or told of anything. */
+/* The hub was last alive at its last report or event. */
 static void resume(struct hub *h)
 {
     struct recalling x = {.h = h};
@@ -143,7 +143,7 @@ static void resume(struct hub *h)
     log_debug("hub", "%zu nodes are known, from %zu batches", live_count(h->live), x.batches);
 }
 
-/* Who was there in that time is known otherwise now. */
+/* The usage of that period changed. */
 static void tell_time(void *hub, const char *node, int64_t from_ms, int64_t to_ms)
 {
     hub_time(hub, node, from_ms, to_ms, clock_wall_ms());
@@ -197,7 +197,7 @@ static void add_status(void *self, struct status *s)
     status_metric(s, "muster_hub_refused", "requests of agents that were refused", true, h->refused);
 }
 
-/* When each was last heard. */
+/* Stores the last report of each node. */
 static void save_all(void *self)
 {
     struct hub *h = self;
@@ -220,7 +220,7 @@ static void close_nodes(void *self)
     nodes_tell_others(h, false);
 }
 
-/* A name that another node answers to already would make both hard to ask for. A retired one keeps its key alone. */
+/* Refuses a name that another node has: both would be hard to select. A retired node keeps only its key. */
 static bool name_taken(struct hub *h, const struct node_now *n, const char *name)
 {
     const struct node_now *other = live_find(h->live, name);
@@ -230,7 +230,7 @@ static bool name_taken(struct hub *h, const struct node_now *n, const char *name
 void registry_labels(struct hub *h, const char *key, const char *labels)
 {
     struct node_now *n = live_find(h->live, key);
-    if (n && strcmp(n->key, key) == 0) /* not another one by its name */
+    if (n && strcmp(n->key, key) == 0) /* not another node by its name */
         live_labels(h->live, n, labels);
 }
 
@@ -276,12 +276,12 @@ void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int6
     peer_save(h->peers, peer, n, true, now_ms);
 }
 
-/* When a node's samples began and ended; false: it has none. */
+/* Period of a node's samples. Returns false if it has none. */
 static bool sampled(struct hub *h, const struct peer *peer, const struct node_now *n, int64_t *first_ms,
                     int64_t *last_ms)
 {
-    /* When it first came, which nobody else can say. What it had to say was older, perhaps: since the hub started that
-     * is known exactly, else to the hour. */
+    /* The first contact, which only peers.c has. Its data may be older: since the hub's start the time is exact, else
+     * to the hour. */
     *first_ms = peer_watched_ms(peer);
     int64_t hour_ms = peers_counted_before(h->peers, n->key, *first_ms);
     if (hour_ms)
@@ -330,7 +330,7 @@ int registry_delete(struct hub *h, const char *key_or_name, struct err *err)
     return 0;
 }
 
-/* Another hub heard of a node first, or an admin named it there. What it has comes with its batches. */
+/* Another hub saw a node first, or an admin renamed it there. Its data comes with its batches. */
 static void take_node(struct hub *h, const struct store_node *rec)
 {
     struct node_now *n = live_find(h->live, rec->key);
@@ -357,7 +357,7 @@ static void drop_node(struct hub *h, const char *key)
     const struct node_now *n = live_find(h->live, key);
     const struct peer *peer = peers_find(h->peers, key);
     if (!n || !peer || peer->mine || strcmp(n->key, key) != 0)
-        return; /* it sends to us: it is there */
+        return; /* it sends to this hub: it is alive */
     peers_drop(h->peers, key);
     live_drop(h->live, key);
 }

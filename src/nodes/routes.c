@@ -1,4 +1,4 @@
-/* routes.c: the routes about nodes and their administration, and events. */
+/* routes.c: routes for nodes, their administration, and events. */
 #include <errno.h>
 #include <jansson.h>
 
@@ -14,7 +14,7 @@
 #include "nodes/share.h"
 #include "now/view.h"
 
-#define EVENTS_LOOK 2000 /* so many are looked at where not all are wanted */
+#define EVENTS_LOOK 2000 /* maximum events read when a filter is set */
 
 static void node_json(struct json *j, const struct node_now *n, int64_t now_ms)
 {
@@ -115,7 +115,7 @@ static enum reply_how patch_node(struct api *a, struct request *rq, struct reply
         return REPLY_NOW;
     json_object_foreach (o, key, v) {
         if (strcmp(key, "name") == 0 && (json_is_null(v) || (json_is_string(v) && json_string_length(v) == 0)))
-            name = ""; /* back to its own */
+            name = ""; /* reset to its own name */
         else if (strcmp(key, "name") == 0 && json_is_string(v) &&
                  name_ok(str_n(json_string_value(v), json_string_length(v)), NAME_MAX_LEN - 1) &&
                  plain_typed(str_of(json_string_value(v))))
@@ -157,7 +157,7 @@ static enum reply_how delete_node(struct api *a, struct request *rq, struct repl
     return node_done(rq, rp, take_name(rq->tail, node) ? registry_delete(a->hub, node, &err) : -ENOENT, &err);
 }
 
-/* ---- what happened ---- */
+/* ---- events ---- */
 
 struct events_list {
     struct past_ask ask;     /* first */
@@ -166,7 +166,7 @@ struct events_list {
     size_t limit;
     struct filter *filter; /* NULL: all */
     uint32_t kinds;        /* bits; 0: all */
-    char find[100];        /* what they hold; "": anything */
+    char find[100];        /* text to search for; "": any */
     struct listed_event *v;
     size_t n, cap;
 };
@@ -202,7 +202,7 @@ static const char *event_word(const struct node_event *e)
     return e->kind < EVENT_KINDS ? event_words[e->kind] : "?";
 }
 
-/* Its kind is one of those asked for, and what is looked for stands in what a screen says of it. */
+/* Whether its kind was requested, and its text on screens contains the searched text. */
 static bool event_says(const struct events_list *l, const struct listed_event *x, const struct node_now *n)
 {
     const struct node_event *e = &x->event;
@@ -217,7 +217,7 @@ static bool event_says(const struct events_list *l, const struct listed_event *x
     return strcasestr(said.p, l->find) != NULL;
 }
 
-/* Events of a GPU that fits now; of a node, where one of its GPUs does. */
+/* Events of a GPU that matches now; of a node, if one of its GPUs matches. */
 static bool event_fits(const struct events_list *l, const struct node_now *n, const char *device)
 {
     if (!l->filter || !n)

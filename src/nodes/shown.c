@@ -1,7 +1,7 @@
 /*
- * shown.c: batches that another hub of the same store took. It keeps them and says what they mean (records, events,
- * usage); here they are shown, so that this hub answers for every node. Blobs that did not come along are read from
- * the store, beside the loop; until then the batch is passed over, and the next one shows it.
+ * shown.c: shows batches that another hub of the same store ingested, so that this hub can show every node. The other
+ * hub stores them, with records, events and usage. Missing blobs are read from the store on a worker thread; until
+ * then batches are skipped, and the next one is shown.
  */
 #include <errno.h>
 
@@ -15,13 +15,13 @@
 #include "nodes/share.h"
 #include "nodes/since.h"
 
-#define FIRST_MS     30000 /* after its start a hub is told everything: it knows nothing yet */
+#define FIRST_MS     30000 /* a hub gets all data after its start: it has none yet */
 #define LATE_MS      60000
 #define NEWEST_BYTES (256u << 10)
 #define SINCE_BYTES  (16u << 10)
-#define VALUES_MS    7500 /* values alone are told so often where nobody looks: with every second batch */
+#define VALUES_MS    7500 /* minimum interval of values to a hub without clients: every second batch */
 
-struct showing { /* one node's part of a message */
+struct showing { /* a node's part of a message */
     struct hub *h;
     struct peer *peer;
     struct node_now *n;
@@ -31,7 +31,7 @@ struct showing { /* one node's part of a message */
 
 /* ---- blobs ---- */
 
-struct wanted {            /* on their way from the store */
+struct wanted {            /* being read from the store */
     struct look_read read; /* first */
     struct hub *h;
     char key[NODE_KEY_MAX];
@@ -100,7 +100,7 @@ static void want_blobs(const struct showing *x, uint64_t facts, uint64_t procs)
         free(w);
 }
 
-/* Those that came along with the batch. */
+/* Applies blobs that came with the batch. */
 static void take_brought(const struct showing *x, uint64_t facts, uint64_t procs)
 {
     for (size_t i = 0; i < x->share->n; i++) {
@@ -126,7 +126,7 @@ static void put_share(struct hub *h, struct buf *to, const struct hub_share *t, 
 
 /* ---- batches ---- */
 
-/* Who hears of it (alerts, streams) hears it here as well; the record is the other hub's. */
+/* Publishes the events to features here (alerts, streams); the other hub stores them. */
 static void tell_events(const struct showing *x, const struct batch *b, int64_t shift_ms)
 {
     for (size_t i = 0; i < b->n_events; i++) {
@@ -149,13 +149,13 @@ static void show_decoded(const struct showing *x, const struct share_frame *t, s
     }
     if (x->peer->mine) {
         x->peer->mine = false;
-        memset(x->peer->facts, 0, sizeof(x->peer->facts)); /* its next batch here brings them again */
+        memset(x->peer->facts, 0, sizeof(x->peer->facts)); /* the next batch here sends them again */
     }
     if (!live_knows(x->n, t->facts, t->procs))
         take_brought(x, t->facts, t->procs);
     if (!live_knows(x->n, t->facts, t->procs))
         want_blobs(x, t->facts, t->procs);
-    b.facts = t->facts; /* as they are kept: see registry.c */
+    b.facts = t->facts; /* as stored: see registry.c */
     b.procs = t->procs;
     tell_events(x, &b, t->shift_ms);
     live_batch(x->h->live, x->n, &b, t->shift_ms, x->now_ms);
@@ -179,7 +179,7 @@ static void show_newest(const struct showing *x, const struct share_frame *t)
     free(mem);
 }
 
-/* Another hub may have been restarted, and this one not. */
+/* Another hub may have restarted, and this one not. */
 static void show_since(struct hub *h, const char *key, const struct hub_share *t, const struct share_frame *f,
                        bool better, int64_t now_ms)
 {
@@ -196,8 +196,8 @@ static void show_since(struct hub *h, const char *key, const struct hub_share *t
         put_share(h, &h->shared_all, &back, now_ms);
 }
 
-/* All hubs go by the moment at which the hub that took it heard the node; a hub of an older version does not send it.
- * Returns enum since_how. */
+/* All hubs use the time at which the ingesting hub received the node's data; a hub of an older version does not send
+ * it. Returns enum since_how. */
 static unsigned find_heard(const struct hub_share *t, int64_t *heard_ms, int64_t now_ms)
 {
     size_t i = FIRST(t->n, k, since_is(t->v[k].whole));
@@ -207,7 +207,7 @@ static unsigned find_heard(const struct hub_share *t, int64_t *heard_ms, int64_t
     return how;
 }
 
-/* What another hub sends again of a node is news here: this one was not there when the node sent it. */
+/* Data that another hub sends again is new here: this hub was not running when the node sent it. */
 static bool is_better(struct hub *h, const char *key, int64_t heard_ms)
 {
     const struct node_now *n = live_find(h->live, key);
@@ -264,7 +264,7 @@ enum reply_how post_shared(struct api *a, struct request *rq, struct reply *rp)
     }
     peers_quiet(h->peers, false);
     h->shows = false;
-    live_tick(h->live, rq->now_ms); /* what was sent again is of before, and judged as of then */
+    live_tick(h->live, rq->now_ms); /* data sent again is old, and is judged by its own time */
     if (got < 0)
         return reply_problem(rp, 400, "%s", err.msg);
     struct json j = reply_object(rp, 256);
@@ -275,7 +275,7 @@ enum reply_how post_shared(struct api *a, struct request *rq, struct reply *rp)
     return reply_object_end(rp, &j);
 }
 
-/* ---- what is to be told ---- */
+/* ---- data to forward ---- */
 
 static void drop_shared(struct buf *b)
 {
@@ -298,7 +298,7 @@ void nodes_take_shared(struct hub *h, bool all, struct buf *ret)
     *from = (struct buf){0};
 }
 
-/* What a screen says of it in words: who is on its devices, and what they do. */
+/* A hash of the node's visible state: processes of its devices, and device states. */
 static uint64_t state_of_node(const struct taken *p)
 {
     const struct store_batch *newest = &p->batches[p->n_batches - 1];
@@ -309,7 +309,7 @@ static uint64_t state_of_node(const struct taken *p)
     return sum;
 }
 
-/* Is this news for one at which nobody looks? Values alone are only so often, but before they are too old. */
+/* Whether a hub without clients must get this now. Values alone are sent at intervals, but before they are too old. */
 static bool is_news(const struct hub *h, const struct taken *p, int64_t now_ms)
 {
     if (!p->n_batches)

@@ -1,4 +1,4 @@
-/* sources.c: keeps what relays say of their sources of names, and answers the two routes about it. */
+/* sources.c: keeps relays' reports about their sources of names, and serves the two routes about them. */
 #include "nodes/sources.h"
 
 #include <errno.h>
@@ -12,11 +12,11 @@
 #include "nodes/feature.h"
 
 #define RELAYS_MAX  64
-#define SOURCES_MAX 160 /* of one relay */
+#define SOURCES_MAX 160 /* per relay */
 
 struct said {
     char source[200], way[16], error[200];
-    int64_t nodes, since_ms; /* since: of the error; 0: there is none */
+    int64_t nodes, since_ms; /* since: of the error; 0: none */
 };
 
 struct relay {
@@ -70,7 +70,7 @@ static bool take_one(const json_t *o, struct said *ret)
     return true;
 }
 
-/* The relay's place; one that has said nothing for long makes room. */
+/* The relay's entry; an expired one is replaced. */
 static struct relay *place(struct sources_said *s, const char *who, int64_t now_ms)
 {
     struct relay *r = NULL;
@@ -87,8 +87,8 @@ static struct relay *place(struct sources_said *s, const char *who, int64_t now_
     return r;
 }
 
-/* JSON as POST /api/v1/sources takes it, from whom: replaces what that one said before. 0 or -EINVAL with a sentence.
- */
+/* Reads the JSON of POST /api/v1/sources from relay who: replaces its earlier report. Returns 0, or -EINVAL with a
+ * message in err. */
 static int sources_said_take(struct sources_said *s, const char *who, struct str json, int64_t now_ms, struct err *err)
 {
     json_error_t e;
@@ -183,8 +183,8 @@ static char *labels_read(json_t *o)
     return labels;
 }
 
-/* {"labels": {"ssh:gpu01": {"rack": "a1"}}}, of nodes that the hub knows. 0 or -EINVAL with a sentence; then nothing
- * has changed. */
+/* Reads {"labels": {"ssh:gpu01": {"rack": "a1"}}} for known nodes. Returns 0, or -EINVAL with a message in err and
+ * without any change. */
 static int take_labels(struct api *a, struct str json, struct err *err)
 {
     json_error_t e;

@@ -1,6 +1,6 @@
 /*
- * sources.h: what relays say of their sources of names (docs/discovery.md): kept in memory, by relay, until they say
- * something else or nothing for SOURCES_KEEP_MS.
+ * sources.h: reports of relays about their sources of names (docs/discovery.md), kept in memory per relay. A new
+ * report replaces the old one; a report expires after SOURCES_KEEP_MS.
  */
 #pragma once
 
@@ -12,5 +12,5 @@
 struct sources_said;
 struct sources_said *sources_said_new(void);
 void sources_said_free(struct sources_said *s);
-/* A sentence for every screen on those that fail; empty: none does. */
+/* A message for every screen about failing sources; empty: none fails. */
 void sources_said_notice(const struct sources_said *s, int64_t now_ms, char out[NOTICE_MAX]);

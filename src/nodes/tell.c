@@ -1,7 +1,7 @@
 /*
- * tell.c: tells the other hubs of the same store what this one took (share.h): everything twice a second
- * where somebody looks at them, as they say in their answers, and what changed once a second where nobody does. A hub
- * that is new, or missed something, is first sent what is known of each node (again.h).
+ * tell.c: forwards data that this hub ingested to the other hubs of the same store (share.h). A hub with clients (as
+ * reported in its responses) gets everything twice a second; one without gets changes once a second. A new hub, or one
+ * that missed a message, first gets the data of each node (again.h).
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -16,12 +16,12 @@
 #include "nodes/share.h"
 
 #define EVERY_MS       500
-#define SELDOM_MS      900 /* where nobody looks: with every second round */
+#define SELDOM_MS      900 /* without clients: every second round */
 #define TIMEOUT_MS     5000
-#define AGAIN_MS       2000 /* after it failed */
-#define FAILED_SAID_MS 1500 /* a moment without an answer is no news */
+#define AGAIN_MS       2000 /* after a failure */
+#define FAILED_SAID_MS 1500 /* shorter failures are not logged */
 #define KEEP_BYTES     (4u << 20)
-#define TOKEN_NAME     "hub_token" /* the setting with the token that all of them use */
+#define TOKEN_NAME     "hub_token" /* the setting with the token shared by all hubs */
 
 enum { NO_ANSWER = 1, UNTRUSTED };
 
@@ -29,14 +29,14 @@ struct listener { /* another hub */
     struct other_hub hub;
     struct http_call *call;
     struct buf waiting;
-    int64_t again_ms; /* monotonic, as the others; after it failed */
+    int64_t again_ms; /* monotonic, like the others; after a failure */
     int64_t sent_ms;
-    int64_t failed_ms; /* since when; 0: it answers */
+    int64_t failed_ms; /* failing since; 0: it responds */
     int failure;       /* NO_ANSWER, UNTRUSTED or an HTTP status */
     char why[100];     /* the reason of that failure */
-    bool unwatched;    /* nobody looks at it, as it says */
-    bool takes_all;    /* what is kept for it since the last round is everything */
-    bool knows;        /* it missed nothing since it was sent what is known of each node */
+    bool unwatched;    /* it has no clients, as it reported */
+    bool takes_all;    /* data kept for it since the last round is complete */
+    bool knows;        /* it missed nothing since it got the data of each node */
 };
 
 struct telling {
@@ -50,7 +50,7 @@ struct telling {
 
 /* ---- the token ---- */
 
-/* Made by the first hub of a store; two that start at once may make two, and both are good. */
+/* Created by the first hub of a store. Two hubs that start at the same time may create two; both are valid. */
 static int own_token(struct hub *h, char text[64], struct err *err)
 {
     AUTO_BUF known = BUF_INIT(256);
@@ -135,7 +135,7 @@ static void listener_send(struct hub *h, struct listener *l, const char *token)
         return;
     if (l->unwatched && clock_mono_ms() - l->sent_ms < SELDOM_MS)
         return;
-    if (!l->waiting.len && (!l->knows || clock_mono_ms() - l->sent_ms >= AGAIN_MS)) { /* is it there? */
+    if (!l->waiting.len && (!l->knows || clock_mono_ms() - l->sent_ms >= AGAIN_MS)) { /* is it running? */
         l->waiting = BUF_INIT(SHARE_MAX);
         share_start(&l->waiting);
     }
@@ -182,7 +182,7 @@ static const struct other_hub *find_hub(const struct other_hub *v, size_t n, con
     return FIND(v, n, x, x->id == hub->id && strcmp(x->url, hub->url) == 0);
 }
 
-/* Which hubs are there now, under which address and with which key. */
+/* Updates the list of hubs, with addresses and keys. */
 static void look_around(struct telling *t)
 {
     struct other_hub now[OTHER_HUBS_MAX];
@@ -256,7 +256,7 @@ int telling_new(struct hub *h, struct telling **ret, struct err *err)
         telling_free(t);
         return r;
     }
-    *ret = t; /* what is taken is kept for others when there are any */
+    *ret = t; /* data is kept only while there are other hubs */
     return 0;
 }
 

@@ -1,10 +1,13 @@
 /*
- * twins.c: what happens when two nodes say that one GPU is theirs: a copied disk image, a driver that makes uuids up,
- * somebody who read them off the page. What is known of a GPU is known by its uuid, so the node that came second has it
- * as "UUID~2": in its facts, as they are stored and as its batches name them, and so everywhere. Of a node that is
- * silent the GPUs may have moved: then the newcomer has them by their own uuid, and an admin is asked (registry_join).
- * MIG instances go with their GPU, and are looked at themselves: nobody else's GPU becomes a node's by being called an
- * instance.
+ * GPUs that two nodes report: a copied disk image, a driver that invents uuids, or a user who copied
+ * them from the page. Data of a GPU is stored by its uuid. So the second node has the GPU as "UUID~2": in its facts as
+ * stored, in its batches, and therefore everywhere.
+ *
+ * GPUs of a node that does not report may have moved. Then the new node has them by their own uuid, and an admin must
+ * confirm (registry_join).
+ *
+ * MIG instances follow their GPU, and are checked themselves: a node cannot claim another node's GPU by listing it as
+ * an instance.
  */
 #include "nodes/feature.h"
 
@@ -12,7 +15,7 @@
 #include "base/rand.h"
 #include "model/names.h"
 
-/* The device of n that is this GPU under another uuid; NULL: it has none. */
+/* The device of n that is this GPU under another uuid; NULL if none. */
 static const char *known_as(const struct node_now *n, const char *uuid)
 {
     const struct device_now *d = FIND(n->devices, n->n_devices, e, name_is_nth(uuid, e->fact.uuid));
@@ -46,7 +49,7 @@ static void rename_gpu(struct hub *h, struct node_now *n, struct node_fact *f, c
     }
 }
 
-/* It has the GPU to itself now. */
+/* No other node has the GPU now. */
 static void rename_back(struct hub *h, struct node_now *n, const struct node_fact *f, const char *gpu)
 {
     char from[UUID_MAX];
@@ -65,7 +68,7 @@ static unsigned nth_of(const char *name)
     return (unsigned)strtoul(strrchr(name, '~') + 1, NULL, 10);
 }
 
-/* The GPU or one of its instances would have a name that is there already. */
+/* Whether the new uuid of the GPU or of one of its instances is in use. */
 static bool nth_taken(const struct hub *h, const struct node_fact *f, const char *gpu, unsigned nth)
 {
     char to[UUID_MAX];
@@ -88,7 +91,7 @@ static unsigned next_nth(const struct hub *h, const struct node_fact *f, const c
     return nth;
 }
 
-/* What is called an instance of a GPU that these facts do not have is a device of its own. True: there was one. */
+/* Makes instances of GPUs missing in these facts separate devices. Returns true if there were any. */
 static bool drop_parents(struct node_fact *f)
 {
     bool dropped = false;
@@ -102,7 +105,7 @@ static bool drop_parents(struct node_fact *f)
     return dropped;
 }
 
-/* One GPU or instance of f; true: it is another now. *was: the silent node it came with. */
+/* Handles one GPU or instance of f. Returns true if it changed. *was: the offline node that had it. */
 static bool part_one(struct hub *h, struct peer *peer, struct node_now *n, struct node_fact *f, size_t i,
                      int64_t now_ms, const struct node_now **was)
 {
@@ -126,7 +129,7 @@ static bool part_one(struct hub *h, struct peer *peer, struct node_now *n, struc
     if (silent && elder && live_brings_gpus(twin, f))
         *was = twin;
     else if (other)
-        other->shares = true; /* that one is to look again */
+        other->shares = true; /* the other node must be checked again */
     return false;
 }
 
@@ -135,7 +138,7 @@ bool twins_part(struct hub *h, struct peer *peer, struct node_now *n, struct nod
     const struct node_now *was = NULL;
     bool renamed = drop_parents(f), shared = peer->shares;
     peer->shares = false;
-    for (int instances = 0; instances < 2; instances++) /* a GPU's name comes before its instances' */
+    for (int instances = 0; instances < 2; instances++) /* a GPU is renamed before its instances */
         for (size_t i = 0; i < f->n_devices; i++)
             if ((f->devices[i].parent[0] != 0) == instances)
                 renamed |= part_one(h, peer, n, f, i, now_ms, &was);
