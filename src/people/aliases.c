@@ -1,6 +1,6 @@
 /*
- * aliases.c: GPU Monitor's aliases.csv: a line per person, names with commas between, the last one is the person's;
- * '#' begins a comment; names are compared in lower case and without '+'. Of a name in two lines the later one counts.
+ * aliases.c: GPU Monitor's aliases.csv: a line per person with comma-separated names, the last one is the person; '#'
+ * starts a comment. Names are compared in lower case and without '+'. If a name is in two lines, the later one counts.
  */
 #include <errno.h>
 

@@ -1,4 +1,4 @@
-/* cmd_people.c: `muster people`: who uses how many GPUs, now and lately; `muster idle`: who holds GPUs without work. */
+/* cmd_people.c: `muster people`: current and recent GPU usage per user; `muster idle`: users of idle GPUs. */
 #include <errno.h>
 
 #include "base/buf.h"
@@ -105,7 +105,7 @@ static double score(const json_t *o)
            0.15 * json_number_value(json_object_get(json_object_get(o, "ema"), "2h"));
 }
 
-/* Booked, used and lately used, weighed as the page that this table is from did. */
+/* Weighs booked, current and recent usage like the page that this table is from. */
 COMPARE(by_score, json_t *const, ORDER(score(*y), score(*x)))
 
 static void fill_idle(struct cell *c, json_t *o, UNUSED const struct listing_at *at)

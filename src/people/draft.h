@@ -1,6 +1,6 @@
 /*
- * draft.h: within people/: a struct people while it is being made: lists that only grow, in the order things were read.
- * What is said twice is merged, or refused, when they are sorted at the end: no list is searched while it grows.
+ * draft.h: internal to people/: a struct people under construction, as lists that only grow, in input order.
+ * Duplicates are merged or refused when the lists are sorted at the end: no list is searched while it grows.
  */
 #pragma once
 
@@ -51,9 +51,9 @@ struct draft_company {
 };
 
 struct draft {
-    struct people *c; /* where it goes */
+    struct people *c; /* result */
     const struct people_src *src;
-    struct ytree people, teams, projects, companies, wandb; /* alive until the end: places are in them */
+    struct ytree people, teams, projects, companies, wandb; /* kept until the end: the lists refer to them */
     size_t n_persons, cap_persons, n_companies, cap_companies, n_wanted, cap_wanted, n_tags, cap_tags, n_allotments,
         cap_allotments;
     struct person *persons;
@@ -61,16 +61,16 @@ struct draft {
     struct draft_groups groups[GROUP_KINDS];
     struct draft_company *companies_told;
     struct draft_allotment *allotments;
-    const char **wanted; /* Unix groups that sections name */
-    const char **tags;   /* W&B's, of runs that are not ours */
+    const char **wanted; /* Unix groups named in sections */
+    const char **tags;   /* W&B tags of runs that do not count */
     struct err *err;
 };
 
-const char *draft_keep(struct draft *d, struct str s);         /* a copy that lives as long as the people */
-struct person *draft_person(struct draft *d, struct str name); /* good until the next one */
+const char *draft_keep(struct draft *d, struct str s);         /* a copy with the lifetime of the people */
+struct person *draft_person(struct draft *d, struct str name); /* valid until the next call */
 struct draft_group *draft_group(struct draft *d, enum group_kind kind, const char *name); /* likewise */
 void draft_join(struct draft_group *g, const char *name, int64_t from_ms, int64_t until_ms);
-void draft_join_unix(struct draft *d, struct draft_group *g, const char *unix_group); /* as far as it was read */
+void draft_join_unix(struct draft *d, struct draft_group *g, const char *unix_group); /* as far as the group was read */
 void draft_rule(struct draft_rules *r, const char *login, const char *node, const char *person, const struct ynode *at);
 
 int draft_sections(struct draft *d); /* people_read.c */

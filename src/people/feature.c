@@ -1,7 +1,7 @@
 /*
- * feature.c: people in the hub: reads the files, asks for Unix groups, and makes a new struct people when any of it
- * changed. One that was made is never changed; routes and streams get the next one. The groups come from `getent` in a
- * child process, since a name service may take its time; the loop never waits for it.
+ * feature.c: people in the hub: reads the files and Unix groups, and builds a new struct people when any of them
+ * changes. Routes and streams get the new one. `getent` reads the groups in a child process, since a name service may
+ * be slow; the loop never waits for it.
  */
 #include <errno.h>
 
@@ -18,7 +18,7 @@
 #define FILE_MAX   (1u << 20)
 #define GETENT_MAX (8u << 20)
 #define GETENT_MS  60000
-#define AGAIN_MS   900000 /* groups change seldom, and asking for them may cost a directory server much */
+#define AGAIN_MS   900000 /* groups change rarely, and reading them may be expensive for a directory server */
 #define ARGS_MAX   256
 
 #define SETTINGS people
@@ -26,7 +26,7 @@
 
 enum stage { BY_NAME, BY_PATTERN, OWN_GROUPS, STAGES };
 
-/* What the files about people say, read whole. */
+/* The complete texts of the files. */
 struct people_files {
     struct buf aliases, companies;
 };
@@ -91,7 +91,7 @@ static const struct opt_list *groups_of(const struct hub_people *d)
     return &((const struct people_settings *)feature_settings(&d->h->conf, &people_feature))->unix_groups;
 }
 
-/* Names to ask for, behind "getent group"; how many. */
+/* Lists the names to pass to "getent group". Returns their number. */
 static size_t names_of(const struct hub_people *d, const char *argv[ARGS_MAX], size_t n)
 {
     const struct opt_list *l = groups_of(d);
@@ -125,7 +125,7 @@ static void finish(struct hub_people *d)
     struct people *c = NULL;
     struct err err = {0};
     timer_after(d->timer, AGAIN_MS);
-    bool silent = d->failed || (d->groups.n && !d->fresh.n); /* what is known stays while nobody answers */
+    bool silent = d->failed || (d->groups.n && !d->fresh.n); /* keep the old groups if getent fails */
     if (silent || unix_groups_same(&d->groups, &d->fresh)) {
         unix_groups_fini(&d->fresh);
         return;
@@ -147,7 +147,7 @@ static void on_done(void *arg, const struct command_result *r)
 {
     struct hub_people *d = arg;
     d->running = NULL;
-    /* getent ends with 2 when one of the names is not there, and prints the others */
+    /* getent exits with 2 if a name does not exist, and prints the others */
     if (r->error && d->stage != OWN_GROUPS && !(d->stage == BY_NAME && r->out.len)) {
         d->failed |= d->stage == BY_PATTERN;
         if (!d->said)
@@ -241,7 +241,7 @@ static void drop_people(void *next)
     free(n);
 }
 
-/* Everything conf tells of people, files included. self NULL: no groups are known yet. */
+/* Reads all of conf about people, including files. self NULL: no groups are known yet. */
 static int prepare_people(void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
     struct hub_people *d = self;
@@ -267,7 +267,7 @@ int people_of_conf(const struct hub_conf *conf, struct people **ret, struct err 
     return r;
 }
 
-/* It is in force from now on, and asks for Unix groups where it needs them. */
+/* Applies the new people, and starts reading Unix groups if needed. */
 static void take_people(void *self, void *next)
 {
     struct hub_people *d = self;

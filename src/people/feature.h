@@ -1,8 +1,9 @@
-/* feature.h: people as the settings of a hub have them, for commands that work without a hub. */
+/* feature.h: people from the settings of a hub, for commands that work without a hub. */
 #pragma once
 
 #include "hub/conf.h"
 #include "people/people.h"
 
-/* Reads the files that the settings name. Teams of Unix groups have no members. The caller owns *ret (people_unref). */
+/* Reads the files named by the settings. Teams from Unix groups have no members. The caller owns *ret (people_unref).
+ */
 int people_of_conf(const struct hub_conf *conf, struct people **ret, struct err *err);

@@ -1,11 +1,11 @@
-/* identities.c: a table of identities by person, made when they are first asked for. */
+/* identities.c: a table of identities by person, made on first use. */
 #include "people/identities.h"
 
 #include "base/buf.h"
 #include "base/order.h"
 
 #define ROLL_MAX     65536 /* persons; agents may send any login */
-#define GROUPS_SHOWN 16u   /* of one person and kind */
+#define GROUPS_SHOWN 16u   /* per person and kind */
 
 struct identities {
     struct people *people;

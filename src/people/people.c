@@ -1,4 +1,4 @@
-/* people.c: looks up persons, teams, projects and companies. How they are read: people_build.c. */
+/* people.c: looks up persons, teams, projects and companies. people_build.c reads them. */
 #include "people/people.h"
 
 #include "base/order.h"
@@ -17,7 +17,7 @@ struct people *people_empty(void)
 
 struct people *people_ref(const struct people *c)
 {
-    struct people *own = (struct people *)c; /* its count is the one thing that changes */
+    struct people *own = (struct people *)c; /* only its reference count changes */
     if (own)
         atomic_fetch_add_explicit(&own->refs, 1, memory_order_relaxed);
     return own;
@@ -37,7 +37,7 @@ bool people_knows(const struct people *c)
                  c->groups[GROUP_PROJECT].n || c->groups[GROUP_COMPANY].n);
 }
 
-/* In a list of what begins with its name, sorted by it. */
+/* Binary search in a list whose elements start with their name. */
 static const void *find_named(const void *v, size_t n, size_t size, const char *name)
 {
     return n ? bsearch(&name, v, n, size, order_texts) : NULL;
@@ -91,7 +91,7 @@ static bool ignores(const struct people *c, const char *login)
     return strcmp(login, PROC_GONE) == 0 || (c && ANY(c->n_ignored, i, str_glob(str_of(c->ignored[i]), str_of(login))));
 }
 
-/* Whoever is told of this login or uid; NULL: nobody is. */
+/* The person configured for this login or uid; NULL if none. */
 static const char *told_of(const struct people *c, const char *node, const char *login, int64_t uid)
 {
     char text[24];

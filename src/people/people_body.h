@@ -1,6 +1,6 @@
 /*
- * people_body.h: within people/: what a struct people is made of. Everything is in its arena; lists are sorted for
- * searching.
+ * people_body.h: internal to people/: the contents of a struct people. Everything is in its arena; lists are sorted
+ * for searching.
  */
 #pragma once
 
@@ -10,12 +10,12 @@
 #include "base/str.h"
 #include "people/people.h"
 
-#define PERSON_MAX 63 /* bytes of a person's name and of a login: as much as the record of a process keeps */
+#define PERSON_MAX 63 /* bytes of a person's name and of a login, as in process records */
 
-/* As the names of aliases.csv are compared: in lower case, without '+'. False: it is too long to be one. */
+/* Normalizes a name of aliases.csv: lower case, without '+'. Returns false if it is too long. */
 bool alias_fold(struct str s, char out[PERSON_MAX + 1]);
 
-/* A login, or a uid in decimal, of a person; on nodes of that pattern only, where there is one. */
+/* A login, or a decimal uid, of a person; only on nodes of the pattern, if set. */
 struct login_rule {
     const char *login; /* may be a pattern, in people.patterns */
     const char *node;  /* NULL: everywhere */
@@ -27,7 +27,7 @@ struct rules {
     struct login_rule *v; /* by login, those with a node first */
 };
 
-/* In a group, or a node of a company, from a moment on until another. */
+/* A membership in a group, or a node of a company, for a period. */
 struct member {
     const char *name; /* a person; a pattern of nodes */
     int64_t from_ms, until_ms;
@@ -53,10 +53,10 @@ struct people {
     struct rules logins, patterns, uids, aliases;
     const char **ignored; /* patterns of logins */
     const char **wanted;  /* Unix groups that sections name, each once */
-    const char **tags;    /* of W&B's runs that are not ours */
+    const char **tags;    /* W&B tags of runs that do not count */
     struct groups groups[GROUP_KINDS];
     struct company *companies;    /* by name */
     struct allotment *allotments; /* by team */
-    struct person_group *lands;   /* patterns of nodes, one of these for each company */
-    int64_t *changes;             /* moments at which a membership begins or ends, ascending, each once */
+    struct person_group *lands;   /* patterns of nodes, one group per company */
+    int64_t *changes;             /* times of membership changes, ascending, unique */
 };

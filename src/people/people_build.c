@@ -1,4 +1,4 @@
-/* people_build.c: sorts the lists that were read and merges what belongs together. */
+/* people_build.c: sorts the lists and merges entries with the same name. */
 #include "people/people_build.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ void draft_rule(struct draft_rules *r, const char *login, const char *node, cons
     r->n++;
 }
 
-/* A copy of a list that lives as long as the people. */
+/* A copy of a list with the lifetime of the people. */
 static void *list_keep(struct draft *d, const void *v, size_t n, size_t size)
 {
     void *to = arena_alloc(&d->c->arena, MAX(n, 1u), size);
@@ -57,9 +57,9 @@ static void *list_keep(struct draft *d, const void *v, size_t n, size_t size)
     return to;
 }
 
-/* ---- sorting: what begins with its name is in the order of texts ---- */
+/* ---- sorting: by the name at the start of each element ---- */
 
-/* By login; those for some nodes before the one for all; then as they were told. */
+/* By login; those with a node before the one without; then in input order. */
 COMPARE(rule_cmp, struct draft_rule,
         strcmp(x->r.login, y->r.login) ?: !x->r.node - !y->r.node ?: ORDER(x->order, y->order))
 
@@ -73,7 +73,7 @@ static void rules_keep(struct draft *d, const struct draft_rules *from, struct r
         to->v[i] = from->v[i].r;
 }
 
-/* A login of two persons is a mistake where nothing tells them apart. */
+/* One login for two persons is an error, unless the nodes differ. */
 static int rules_check(struct draft *d, const struct draft_rules *r, const char *what)
 {
     for (size_t i = 1; i < r->n; i++) {
@@ -108,7 +108,7 @@ static bool has_more(const struct person *p)
     return p->full || p->mail || p->slack || p->tell;
 }
 
-/* What is known beside the name comes first: aliases.csv may name somebody of `people` again. */
+/* Entries with data first: aliases.csv may contain a person of `people` again. */
 COMPARE(person_order, struct person, strcmp(x->name, y->name) ?: has_more(y) - has_more(x))
 
 static void persons_settle(struct draft *d)
@@ -121,7 +121,7 @@ static void persons_settle(struct draft *d)
             c->persons[c->n_persons++] = d->persons[i];
 }
 
-/* Somebody may be called in a list by one of their logins. */
+/* A list may name a person by a login. */
 static const char *resolve(const struct people *c, const char *name)
 {
     if (people_find(c, name))
@@ -132,7 +132,7 @@ static const char *resolve(const struct people *c, const char *name)
 
 COMPARE(member_cmp, struct member, strcmp(x->name, y->name) ?: ORDER(x->from_ms, y->from_ms))
 
-/* Groups of one name become one. */
+/* Merges groups with the same name. */
 static void groups_settle(struct draft *d, enum group_kind kind)
 {
     struct people *c = d->c;
@@ -228,7 +228,7 @@ static void changes_settle(struct draft *d)
     free(m.v);
 }
 
-/* ---- the rest of what is told ---- */
+/* ---- remaining settings ---- */
 
 static int ignore_keep(struct draft *d)
 {
@@ -265,7 +265,7 @@ static int settle(struct draft *d)
     int r = rules_settle(d);
     if (r < 0)
         return r;
-    for (size_t i = 0; i < d->aliases.n; i++) { /* the name in the last column may be a login of somebody */
+    for (size_t i = 0; i < d->aliases.n; i++) { /* the name in the last column may be a login */
         struct login_rule *a = &d->aliases.v[i].r;
         a->person = people_person(c, NULL, a->person, -1);
         draft_person(d, str_of(a->person));

@@ -1,6 +1,6 @@
 /*
  * people_read.c: reads the sections people, teams, projects and companies (docs/people.md), and the companies of a W&B
- * dashboard's config.yaml. In our own file a key that is not known is a mistake; in theirs it is passed over.
+ * dashboard's config.yaml. An unknown key is an error in muster.yaml and ignored in config.yaml.
  */
 #include <errno.h>
 
@@ -9,7 +9,7 @@
 #include "people/draft.h"
 
 #define TAGS_MAX  1000
-#define COUNT_MAX 1000000 /* nodes of a company, GPUs of a node: far beyond what there is */
+#define COUNT_MAX 1000000 /* nodes of a company, GPUs of a node: far beyond real numbers */
 
 struct reading {
     struct draft *d;
@@ -37,7 +37,7 @@ static int read_name(struct reading *rd, const struct ynode *at, size_t max, con
     return 0;
 }
 
-/* How a value is read into what `to` points at; what: as a mistake calls it. */
+/* Reads a value into `to`; what: its name for errors. */
 typedef int reader(struct reading *rd, const struct ynode *v, const char *what, void *to);
 
 static int read_group_name(struct reading *rd, const struct ynode *v, const char *what, void *to)
@@ -106,10 +106,10 @@ static int each(struct reading *rd, const struct ynode *v, reader *one, const ch
 struct key {
     const char *name;
     reader *read;
-    size_t at; /* where in the struct that read_keys fills */
+    size_t at; /* offset in the struct that read_keys fills */
     const char *what;
     bool list;   /* one, or a list of them */
-    bool points; /* what is there points at what is filled */
+    bool points; /* the member points to the value to fill */
 };
 
 static int read_keys(struct reading *rd, const struct ynode *map, const struct key *keys, size_t n, const char *whose,
@@ -142,7 +142,7 @@ static int read_keys(struct reading *rd, const struct ynode *map, const struct k
 
 COMPARE(key_cmp, struct ynode *const, str_cmp((*x)->text, (*y)->text))
 
-/* No name stands there twice. */
+/* Checks that no name occurs twice. */
 static int names_once(struct reading *rd, const struct ynode *map)
 {
     const struct ynode *found = NULL;
@@ -158,7 +158,8 @@ static int names_once(struct reading *rd, const struct ynode *map)
 
 /* ---- people ---- */
 
-/* "kim", "kim@ws*": as kim on nodes called so. A login may have an @ of its own, so it is one as it stands, too. */
+/* "kim", or "kim@ws*": kim on nodes that match. A login may contain an @, so the whole text is added as a login, too.
+ */
 static int read_account(struct reading *rd, const struct ynode *v, const char *what, const char *person, bool uid)
 {
     struct draft *d = rd->d;
@@ -201,7 +202,7 @@ static int add_rule(struct reading *rd, const struct ynode *v, const char *what,
     return r < 0 ? r : buf_addf(to, "%s%s", ((struct buf *)to)->len ? "," : "", name);
 }
 
-/* no, yes, or the rules of which they are told */
+/* no, yes, or the rules to notify them about */
 static int read_tell(struct reading *rd, const struct ynode *v, const char *what, void *to)
 {
     struct person *p = to;
@@ -252,7 +253,7 @@ static int read_people(struct reading *rd, const struct ynode *map)
     return r;
 }
 
-/* ---- what is assigned ---- */
+/* ---- assignments ---- */
 
 /* {date: 2026-01-01, assigned_gpu_node: 4} */
 static int read_step(struct reading *rd, const struct ynode *v, const char *what, void *ret)
@@ -273,7 +274,7 @@ static int read_step(struct reading *rd, const struct ynode *v, const char *what
 
 COMPARE(step_cmp, struct company_step, ORDER(x->day, y->day))
 
-/* In order; whose: as a mistake names it. */
+/* In order; whose: the owner for errors. */
 static int steps_end(struct reading *rd, const struct ynode *at, struct draft_steps *s, const char *whose)
 {
     SORT(s->v, s->n, step_cmp);
@@ -287,7 +288,7 @@ static int steps_end(struct reading *rd, const struct ynode *at, struct draft_st
 
 struct term {
     const char *name;
-    int32_t from, until; /* days, both of them in it; INT32_MIN and INT32_MAX: without end */
+    int32_t from, until; /* days, both inclusive; INT32_MIN and INT32_MAX: no limit */
 };
 
 /* "kim", or {name: kim, from: 2026-01-01, until: 2026-06-30} */
@@ -329,7 +330,7 @@ struct group_read {
     struct draft_allotment assigned; /* of a team */
 };
 
-/* [kim, lee], or {members: [kim], ...}; of a team also what is assigned to it. */
+/* [kim, lee], or {members: [kim], ...}; for a team also its assignment. */
 static int read_group(struct reading *rd, const struct ynode *v, enum group_kind kind, const char *name)
 {
     static const struct key keys[] = {{"members", read_term, .at = offsetof(struct group_read, to), .what = "a member",
@@ -351,7 +352,7 @@ static int read_group(struct reading *rd, const struct ynode *v, enum group_kind
     if (r == 0)
         r = steps_end(rd, v, &g.assigned.steps, name);
     VEC_ROOM(d->allotments, d->n_allotments, d->cap_allotments);
-    d->allotments[d->n_allotments++] = g.assigned; /* also of an error: it is freed with the others */
+    d->allotments[d->n_allotments++] = g.assigned; /* also on error: freed with the others */
     return r;
 }
 
@@ -415,11 +416,11 @@ static int read_company(struct reading *rd, const struct ynode *v, const char *n
         r = steps_end(rd, v, &to.c.steps, to.c.co.name);
     }
     VEC_ROOM(d->companies_told, d->n_companies, d->cap_companies);
-    d->companies_told[d->n_companies++] = to.c; /* also of an error: it is freed with the others */
+    d->companies_told[d->n_companies++] = to.c; /* also on error: freed with the others */
     return r;
 }
 
-/* A list, as the W&B dashboard has it, or names with the rest under each. */
+/* A list, as in the W&B dashboard, or a map of names. */
 static int read_companies(struct reading *rd, const struct ynode *v)
 {
     int r = 0;
@@ -437,9 +438,9 @@ static int read_companies(struct reading *rd, const struct ynode *v)
     return r;
 }
 
-/* ---- tags of theirs ---- */
+/* ---- W&B tags ---- */
 
-/* `ignore_tags`, of an older file `ignore_tag`: a list, or one. What is no text there is none of our business. */
+/* Reads `ignore_tags`, or `ignore_tag` in older files: a list or one text. Ignores everything that is not text. */
 static void read_tags(struct draft *d, const struct ynode *v)
 {
     size_t n = !v || v->null ? 0 : v->kind == YNODE_LIST ? v->n : v->kind == YNODE_TEXT;

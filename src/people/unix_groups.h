@@ -1,6 +1,6 @@
 /*
- * unix_groups.h: the system's groups, as `getent group` and `getent passwd` print them: what NSS knows, LDAP and SSSD
- * included. Pure: who runs getent is the hub's business, since a name service may take its time.
+ * unix_groups.h: the system's groups, from the output of `getent group` and `getent passwd`, including LDAP and SSSD.
+ * Pure: the hub runs getent, since a name service may be slow.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct unix_group {
     const char *name;
     int64_t gid;
     size_t n, cap;
-    const char **logins; /* members, and those whose own group it is; one may be there twice */
+    const char **logins; /* members, and users with this primary group; may contain duplicates */
 };
 
 struct unix_groups {
@@ -23,7 +23,7 @@ struct unix_groups {
     size_t n, cap, members;
     struct unix_group *v;
 };
-/* Lines that are none, and names that cannot be, are passed over; so is what is beyond the limits. */
+/* Skips invalid lines and names, and data beyond the limits. */
 void unix_groups_add(struct unix_groups *g, struct str getent_group, const struct opt_list *only); /* NULL: all */
 void unix_groups_primary(struct unix_groups *g, struct str getent_passwd); /* after the groups */
 bool unix_groups_same(const struct unix_groups *a, const struct unix_groups *b);
