@@ -1,10 +1,12 @@
 /*
- * carrier.h: a carrier sends one message to where its channel leads; there is one for each type of channel. When it is
- * sent is decided by the outbox.
+ * carrier.h: sends one message to the destination of its channel. There is one carrier per channel type. The outbox
+ * decides when to send.
  *
- * K1 For a send that returned 0, done is called exactly once and not before send has returned, unless it is stopped;
- * the load is gone then. K2 After a stop nothing is called, and nothing that was borrowed is used. K3 It takes a
- * limited time and limited memory, whatever is answered. K4 No sentence holds a secret, or an address that is one.
+ * K1 If send returned 0, done is called exactly once, after send has returned, unless it is stopped; the load is freed
+ *    then.
+ * K2 After a stop nothing is called, and nothing borrowed is used.
+ * K3 Time and memory are limited, whatever the server responds.
+ * K4 No error message contains a secret, or an address that is one.
  */
 #pragma once
 
@@ -13,40 +15,39 @@
 #include "model/message.h"
 #include "notify/channel.h"
 
-#define CARRIER_LIMIT_MS  15000 /* for one message, unless its type says otherwise */
+#define CARRIER_LIMIT_MS  15000 /* per message, unless its type has another limit */
 #define CARRIER_ERROR_MAX 200
 
 enum carried_how {
-    CARRIED_SENT,   /* whoever is at the other end has it */
-    CARRIED_AGAIN,  /* it may go well another time */
-    CARRIED_REFUSED /* it will never */
+    CARRIED_SENT,   /* the receiver has it */
+    CARRIED_AGAIN,  /* temporary failure: retry */
+    CARRIED_REFUSED /* permanent failure */
 };
 struct carried {
     enum carried_how how;
-    const char *error; /* a sentence; NULL or "": none. Of what was sent: not everybody got it */
-    int64_t wait_ms;   /* again, but not before; 0: not said */
-    const char *rest;  /* whom alone it is still to go to, whatever became of the others; NULL: it stays as it is */
+    const char *error; /* error message; NULL or "": none. If sent: some recipients did not get it */
+    int64_t wait_ms;   /* on retry: minimum delay; 0: not specified */
+    const char *rest;  /* the remaining recipients; NULL: unchanged */
 };
 typedef void carried_fn(void *arg, const struct carried *r);
 
-/* What carriers share: made by the first that needs it. */
+/* Shared by carriers; created by the first that needs it. */
 struct carriers {
     struct hub *h;
-    struct http *http;                               /* of those that post; freed after all loads */
-    const struct carrier *registered[CHANNEL_TYPES]; /* other features': outbox_carry */
+    struct http *http;                               /* for carriers that post; freed after all loads */
+    const struct carrier *registered[CHANNEL_TYPES]; /* by other features: outbox_carry */
 };
 
-struct load; /* a message under way; each carrier has its own */
+struct load; /* a message in flight; each carrier has its own struct */
 struct carrier {
-    /* c is borrowed for the call, m until it is done. 0, -EBADMSG with a sentence: it can never be sent, or another
-     * -errno: it may be tried again. */
+    /* Borrows c for the call, m until done. Returns 0, -EBADMSG with a message in err (can never be sent), or another
+     * -errno (may be retried). */
     int (*send)(struct load **ret, struct carriers *s, const struct channel *c, const struct message *m,
                 carried_fn *done, void *arg, struct err *err);
-    void (*stop)(struct load *l); /* not waited for; accepts NULL */
-    /* What is wrong with its way, also when nothing was to be sent, and since when; "": nothing. NULL: it cannot tell.
-     */
+    void (*stop)(struct load *l); /* does not wait; accepts NULL */
+    /* Error of the connection, also when there is nothing to send, and since when; "": none. NULL: not supported. */
     const char *(*error)(const struct carriers *s, int64_t *ret_since_ms);
 };
 extern const struct carrier carrier_http, carrier_command, carrier_mail;
-/* Of channels of this type; NULL: nobody registered as one. */
+/* The carrier for this channel type; NULL if none is registered. */
 const struct carrier *carrier_of(const struct carriers *s, enum channel_type type);

@@ -1,4 +1,4 @@
-/* carrier_command.c: sends a message by running a program that reads it from its standard input. */
+/* carrier_command.c: runs a program that reads the message from its standard input. */
 #include <sys/wait.h>
 
 #include "base/process.h"
@@ -10,8 +10,8 @@
 struct load {
     struct process *process;
     struct timer *timer;
-    bool late;        /* it was told to end */
-    carried_fn *done; /* NULL: nobody waits for its end any more */
+    bool late;        /* a stop was requested */
+    carried_fn *done; /* NULL: stopped, the caller does not wait */
     void *arg;
 };
 
@@ -23,7 +23,7 @@ static void load_free(struct load *l)
 
 static void on_out(void *arg, struct str bytes)
 {
-    (void)arg, (void)bytes; /* nobody asked */
+    (void)arg, (void)bytes; /* the output is ignored */
 }
 
 static void on_late(void *arg)
@@ -53,7 +53,7 @@ static void on_ended(void *arg, int status)
     was.done(was.arg, &(struct carried){.how = error[0] ? CARRIED_AGAIN : CARRIED_SENT, .error = error});
 }
 
-/* It is told to end and, since the loop may be gone, not listened to; its end frees it. */
+/* Stops the program and ignores its output, since the loop may end. Its exit frees the load. */
 static void load_stop(struct load *l)
 {
     if (!l)

@@ -1,6 +1,6 @@
 /*
- * carrier_http.c: sends a message by one POST: to Slack's incoming webhook, any other webhook, or ntfy. Redirects are
- * not followed.
+ * carrier_http.c: sends a message with one POST: to Slack's incoming webhook, another webhook, or ntfy. Does not
+ * follow redirects.
  */
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -28,7 +28,7 @@ static void load_stop(struct load *l)
     free(l);
 }
 
-/* An answer's text is not repeated, since it may repeat the address: but for one word, as Slack says it. */
+/* Describes the error without the response text, which may contain the address. Exception: one word from Slack. */
 static void answer_words(enum channel_type type, const struct http_result *r, char out[CARRIER_ERROR_MAX])
 {
     struct str word = str_trim(r->body);
@@ -62,7 +62,7 @@ static void on_answer(void *arg, const struct http_result *r)
     was.done(was.arg, &c);
 }
 
-/* What goes with it besides the body. lines have room for 4. */
+/* Additional headers. lines must have room for 4. */
 static void headers_of(const struct channel *c, const struct message *m, struct str secret, struct str body,
                        struct buf *line, const char **lines)
 {

@@ -1,6 +1,6 @@
 /*
- * carrier_mail.c: sends a message as one mail to one server, to a channel's addresses or those the message names. A
- * program of our own does it, since that waits (net/smtp.h).
+ * carrier_mail.c: sends a message as one mail to one server, to the addresses of the channel or of the message. A
+ * separate program does it, since it blocks (net/smtp.h).
  */
 #include <errno.h>
 #include <unistd.h>
@@ -11,14 +11,14 @@
 #include "net/smtp.h"
 #include "notify/carrier.h"
 
-#define LIMIT_MS 30000 /* servers make one wait before they greet */
-#define GRACE_MS 5000  /* beyond that, for the program to say so */
+#define LIMIT_MS 30000 /* servers may delay their greeting */
+#define GRACE_MS 5000  /* extra time for the program to report a timeout */
 #define OUT_MAX  8192
-#define LATER_MS 15000 /* a server that says "later" is not asked at once */
+#define LATER_MS 15000 /* delay after a temporary error of the server */
 
 struct load {
     struct command *command;
-    char *to_text; /* what to points into */
+    char *to_text; /* buffer of `to` */
     size_t n_to;
     const char *to[SMTP_TO_MAX + 1];
     carried_fn *done;
@@ -66,7 +66,7 @@ static void on_sent(void *arg, const struct command_result *out)
     done(done_arg, &c);
 }
 
-/* The addresses of the message, or the channel's own. */
+/* The addresses of the message, or else of the channel. */
 static int receivers(struct load *l, const struct channel *c, const struct message *m, struct err *err)
 {
     size_t n = 0;
@@ -87,7 +87,7 @@ static int receivers(struct load *l, const struct channel *c, const struct messa
     return n ? 0 : err_set(err, -EBADMSG, "the mail has no recipient");
 }
 
-/* As it is called, or its machine is: unless told all are called muster. */
+/* The hub's name, or the machine's name if it has the default name muster. */
 static const char *hub_name(const struct hub *h, char out[256])
 {
     if (gethostname(out, 256) < 0)
@@ -96,7 +96,7 @@ static const char *hub_name(const struct hub *h, char out[256])
     return h->conf.name && strcmp(h->conf.name, "muster") != 0 ? h->conf.name : out;
 }
 
-/* The question to the program, with the mail. */
+/* The program's input: the request with the mail. */
 static int write_ask(struct buf *out, struct hub *h, const struct channel *c, const struct message *m,
                      const struct load *l, struct err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * channel.c: reads channels from muster.yaml, and their secrets, and writes a message as each type takes it. Nothing is
- * sent here.
+ * channel.c: reads channels and their secrets from muster.yaml, and writes a message in the format of each type. Does
+ * not send.
  */
 #include "notify/channel.h"
 
@@ -45,8 +45,8 @@ const char *channel_address(const struct channel *c, const struct people *people
     if (c->type == CHANNEL_MAIL)
         return p && p->mail && mail_address_ok(str_of(p->mail)) ? p->mail : NULL;
     if (c->type == CHANNEL_SLACK_BOT)
-        return !p ? NULL : p->slack ? p->slack : p->mail; /* Slack knows who has that address */
-    return person;                                        /* whoever is behind it knows where that is */
+        return !p ? NULL : p->slack ? p->slack : p->mail; /* Slack maps a mail address to a user */
+    return person;                                        /* the receiver maps the name */
 }
 
 /* ---- muster.yaml ---- */
@@ -78,12 +78,12 @@ static bool url_ok(const struct channel *c, struct str s)
     if (!*v || !str_visible(s, ""))
         return false;
     s = str_drop(s, strlen(*v));
-    if (c->type == CHANNEL_MAIL) /* a host and a port: who logs in is said elsewhere */
+    if (c->type == CHANNEL_MAIL) /* host and port only: the user is a separate key */
         return s.len && str_find(s, "/") < 0 && str_find(s, "@") < 0;
     return s.len > 0;
 }
 
-/* Nothing that would need quotes, and nothing that could end a line or an address. */
+/* Whether the text needs no quotes, and cannot end a line or an address. */
 bool mail_address_ok(struct str s)
 {
     int at = str_find(s, "@");
@@ -122,7 +122,7 @@ static int read_command(struct reading *rd, const struct ynode *at, struct chann
     return r;
 }
 
-/* Whom: one, a list, or the word person. What is an address depends on the type: see read_one. */
+/* Recipients: one, a list, or the word person. The format of an address depends on the type: see read_one. */
 static int read_to(struct reading *rd, const struct ynode *at, struct channel *c)
 {
     size_t n = at->kind == YNODE_LIST ? at->n : 1;
@@ -215,7 +215,7 @@ static int check_mail(struct reading *rd, const struct ynode *v, const struct ch
     return 0;
 }
 
-/* What one member cannot tell: do they go together? */
+/* Checks that the members fit together. */
 static int check_one(struct reading *rd, const struct ynode *v, const struct channel *c)
 {
     int urls = !!c->url + !!c->url_file + !!c->url_env;

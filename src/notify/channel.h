@@ -1,7 +1,7 @@
 /*
- * channel.h: channels: where messages go, and how: the section `channels` of muster.yaml, and a message as each kind of
- * channel takes it. Where a channel leads is a secret: it comes from a file or the environment when it is needed, so
- * that a new one counts at once, and no sentence here holds it.
+ * channel.h: channels, from the section `channels` of muster.yaml, and message bodies for each type. The destination
+ * is a secret: it is read from a file or the environment on each use, so that a change applies immediately. No error
+ * message contains it.
  */
 #pragma once
 
@@ -32,31 +32,32 @@ extern const char *const channel_words[CHANNEL_TYPES];
 struct channel {
     const char *name;
     enum channel_type type;
-    int32_t severity;                        /* nothing below it */
-    int32_t quiet_from, quiet_to;            /* minutes of the day; the same: no quiet hours */
-    const char *url, *url_file, *url_env;    /* one of them; of a command and of Slack's bot none */
-    const char *secret_file, *secret_env;    /* at most one */
-    const char *argv[CHANNEL_WORDS_MAX + 1]; /* of a command; NULL-ended */
+    int32_t severity;                        /* minimum severity */
+    int32_t quiet_from, quiet_to;            /* minutes of the day; equal: no quiet hours */
+    const char *url, *url_file, *url_env;    /* one is set; none for a command or Slack's bot */
+    const char *secret_file, *secret_env;    /* at most one is set */
+    const char *argv[CHANNEL_WORDS_MAX + 1]; /* of a command; NULL-terminated */
     const char *ca_file;                     /* NULL: the system's */
-    bool each;                               /* every alert is a message of its own */
-    bool to_person;                          /* to whom an alert concerns, each one alone; then `to` is empty */
-    /* of mail and of Slack's bot */
-    const char *to[CHANNEL_TO_MAX + 1]; /* NULL-ended; of the bot one, or none: as the section slack says */
-    /* of mail */
-    const char *user, *from; /* user NULL: it does not log in */
+    bool each;                               /* one message per alert */
+    bool to_person;                          /* sends to each affected person separately; then `to` is empty */
+    /* for mail and Slack's bot */
+    const char *to[CHANNEL_TO_MAX + 1]; /* NULL-terminated; the bot has at most one; if none: see section slack */
+    /* for mail */
+    const char *user, *from; /* user NULL: no login */
     bool plain;              /* tls: off */
 };
 
-/* A channel and how it does. Borrowed. */
+/* A channel and its state. Borrowed. */
 struct channel_now {
     const char *name, *type;
-    const char *error; /* "": it works, as far as is known */
-    int64_t since_ms;  /* it fails since */
+    const char *error; /* "": no known error */
+    int64_t since_ms;  /* failing since */
     size_t waiting;    /* messages */
-    size_t passed;     /* persons who are not told for want of an address */
+    size_t passed;     /* persons skipped because they have no address */
 };
 
-/* Its secret, or its address if that comes from a file, goes to another machine without TLS: the host goes to ret. */
+/* Whether its secret, or its address if that comes from a file, is sent to another machine without TLS; sets the host.
+ */
 bool channel_in_clear(const struct channel *c, char ret[SECRET_HOST_MAX]);
 
 struct people;
@@ -67,23 +68,23 @@ struct channels {
 };
 struct channels *channels_new(void);
 void channels_free(struct channels *c);
-/* 0, or -EINVAL with "path:line:column: sentence"; c is of no use then. */
+/* Returns 0, or -EINVAL with "path:line:column: message" in err; c must not be used then. */
 int channels_read(struct channels *c, const struct opt_section *section, struct err *err);
 /*
- * The channel of Slack's bot, where it answers who asks it; nothing is told there but what names it. Added unless
- * it is there. -EINVAL: the name is taken by another type, or there is no room.
+ * Adds the channel of Slack's bot for its replies, unless it exists; other messages need its name. Returns -EINVAL if
+ * another type has the name, or there is no room.
  */
 #define CHANNEL_BOT "slack-bot"
 int channels_add_bot(struct channels *c, struct err *err);
 const struct channel *channels_find(const struct channels *c, const char *name);
 
 bool mail_address_ok(struct str s);            /* user@host, of plain letters */
-size_t channel_joins(const struct channel *c); /* bytes of a digest it takes; 0: a program reads each message */
-bool channel_quiet(const struct channel *c, int32_t minute); /* is it, at this minute of the day? */
-/* Where that person is told through a channel `to: person`. NULL: they have no address there. */
+size_t channel_joins(const struct channel *c); /* maximum bytes of a digest; 0: a program reads each message */
+bool channel_quiet(const struct channel *c, int32_t minute); /* at this minute of the day */
+/* The address of this person for a channel `to: person`. NULL: they have none. */
 const char *channel_address(const struct channel *c, const struct people *people, const char *person);
-/* Where it leads, and its secret ("": it has none). 0 or -errno with a sentence. */
+/* The destination, and its secret ("" if none). Returns 0, or -errno with a message in err. */
 int channel_url(const struct channel *c, struct buf *ret, struct err *err);
 int channel_secret(const struct channel *c, struct buf *ret, struct err *err);
-/* What is sent: JSON, or of ntfy text. */
+/* The request body: JSON, or text for ntfy. */
 void channel_body(const struct channel *c, const struct message *m, struct buf *out);

@@ -1,7 +1,4 @@
-/*
- * channel_test.c: sends a test message through a channel for whoever asks over HTTP; the answer comes when it is known
- * how it went.
- */
+/* channel_test.c: sends a test message through a channel on an HTTP request; responds when the result is known. */
 #include <jansson.h>
 
 #include "base/clock.h"
@@ -26,7 +23,7 @@ static void tried(void *arg, const char *channel, const struct carried *c)
     httpd_late_reply(arg, &rp);
 }
 
-/* to: whom there; "": as the channel says. */
+/* to: recipient; "": the channel's default. */
 static enum reply_how test_channel(struct hub *h, struct request *rq, struct reply *rp, const char *name,
                                    const char *to)
 {

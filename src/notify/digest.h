@@ -1,19 +1,19 @@
 /*
- * digest.h: several messages that waited, as one. In their order, each with its time and all it says: nothing is left
- * out. A digest can be part of another one, and shows as the messages it is of.
+ * digest.h: joins several waiting messages into one. All are included in order, each with its time. A digest can be
+ * part of another one, and shows as its messages.
  */
 #pragma once
 
 #include "base/zone.h"
 #include "model/message.h"
 
-#define DIGEST_RULE "digest" /* what is told of no single rule */
+#define DIGEST_RULE "digest" /* rule name of a message about several rules */
 
-/* May it be part of one? Answers and reports stand for themselves, as does what has files or a thread. */
+/* Whether it may be part of a digest: not replies, reports, and messages with files or a thread. */
 bool digest_takes(const struct message *m);
 /*
- * The first of v in one message, with the first one's id and receiver; as many as fit into max bytes of text, and at
- * least one. The caller frees it.
+ * Joins the first messages of v, as many as fit into max bytes of text, at least one. Uses the id and recipient of the
+ * first. The caller frees the result.
  */
 struct message *digest_of(const struct message *const *v, size_t n, size_t max, const struct zone *z,
                           size_t *ret_taken);

@@ -1,7 +1,4 @@
-/*
- * outbox.c: a queue for each channel and receiver, and which of its messages is being sent. The sending itself is done
- * by carriers.
- */
+/* outbox.c: a queue per channel and recipient, and which of its messages is being sent. Carriers send them. */
 #include "notify/outbox.h"
 
 #include <errno.h>
@@ -23,11 +20,11 @@
 #define EVERY_MS      1000
 #define LONGEST_MS    300000 /* between two tries */
 #define OLDEST_MS     (3 * 86400000ll)
-#define SHOWN_MS      600000 /* how long it is shown that somebody could not be told */
-#define QUEUE_MAX     1000   /* of a box; then the oldest goes */
-#define UNDER_WAY_MAX 8      /* of a channel */
-#define FEW           5      /* that wait: more of them are joined */
-#define LONG_MS       30000  /* for that the first has waited as long: a few that come at once go one by one */
+#define SHOWN_MS      600000 /* how long a failure of a recipient is shown */
+#define QUEUE_MAX     1000   /* per box; the oldest message is dropped */
+#define UNDER_WAY_MAX 8      /* per channel */
+#define FEW           5      /* more waiting messages are joined */
+#define LONG_MS       30000  /* only if the first has waited this long: short bursts are sent one at a time */
 #define BOX_NAME_MAX  (CHANNEL_NAME_MAX + 100)
 
 struct box {
@@ -35,14 +32,14 @@ struct box {
     char *channel, *to;
     struct message **v; /* oldest first */
     size_t n, cap;
-    int64_t sending; /* id of the one under way; 0: none */
+    int64_t sending; /* id of the message in flight; 0: none */
     const struct carrier *carrier;
     struct load *load;
     int64_t began_mono, next_mono;
     int tries;
-    char error[CARRIER_ERROR_MAX]; /* of the last try; "": it went well, or there was none */
-    int64_t since_ms;              /* it fails since */
-    int64_t held_ms;               /* until then something else than our pace kept what waits: failures, quiet hours */
+    char error[CARRIER_ERROR_MAX]; /* of the last try; "": success, or none */
+    int64_t since_ms;              /* failing since */
+    int64_t held_ms; /* until then something other than the send rate delayed messages: failures, quiet hours */
 };
 
 struct channel_test {
@@ -55,7 +52,7 @@ struct channel_test {
     struct channel_test *next;
 };
 
-/* What is not to be sent any more: until the store has that, a hub that starts or leads next would send it. */
+/* Ids of messages that must not be sent. Until they are stored, a hub that starts or becomes leader would send them. */
 struct jot {
     struct jot *next;
     struct hub *h;
@@ -65,10 +62,10 @@ struct jot {
 
 struct outbox {
     struct carriers carriers;
-    struct channel_test *tests; /* under way */
-    struct jot *jots;           /* that could not be noted */
+    struct channel_test *tests; /* in progress */
+    struct jot *jots;           /* could not be stored */
     struct channels *channels;
-    size_t clear; /* this channel's secret goes to clear_host without TLS; as many as there are: none */
+    size_t clear; /* this channel's secret goes to clear_host without TLS; number of channels: none */
     char clear_host[SECRET_HOST_MAX];
     struct box **v;
     size_t n, cap, turn;
@@ -112,7 +109,7 @@ static void *open_outbox(struct hub *h)
     return h->outbox = NEW(struct outbox, .carriers = {.h = h}, .channels = channels_new());
 }
 
-/* What is under way is not waited for. */
+/* Does not wait for a message in flight. */
 static void box_free(struct box *b)
 {
     if (b->load)
@@ -194,7 +191,7 @@ static struct box *box_of(struct outbox *o, const char *channel, const char *to)
     return b;
 }
 
-/* For logs: the channel, and who is meant there, unless that is an address to answer to: it would be a secret. */
+/* Name for logs: the channel and the recipient, unless that is a reply address, which would be a secret. */
 static const char *box_name(const struct box *b, char out[BOX_NAME_MAX])
 {
     bool shown = b->to[0] && !strstr(b->to, "://");
@@ -210,9 +207,9 @@ static void take_channels(void *self, void *next)
     channels_free(o->channels);
     o->channels = next;
     const struct channels *c = o->channels;
-    o->clear = FIRST(c->n, i, channel_in_clear(&c->v[i], o->clear_host)); /* it reads files: once for these settings */
+    o->clear = FIRST(c->n, i, channel_in_clear(&c->v[i], o->clear_host)); /* reads files: once per settings */
     for (size_t i = 0; i < o->n; i++)
-        o->v[i]->next_mono = 0; /* what failed may be mended */
+        o->v[i]->next_mono = 0; /* the error may be fixed */
 }
 
 const struct channels *outbox_channels(const struct outbox *o)
@@ -224,7 +221,7 @@ int64_t outbox_next_id(struct outbox *o)
 {
     int64_t id = hub_next_id(o->carriers.h, IDS_NOTE, o->last_id + 1);
 
-    if (!id) /* the server is away: one that nobody else has, and that is not stored either */
+    if (!id) /* no id from the server: use a unique one, not stored either */
         id = o->last_id + 1 + (int64_t)(rand_u64() >> 24);
     o->last_id = MAX(o->last_id, id);
     return id;
@@ -251,7 +248,7 @@ static void jotted(void *arg, int result)
     j->h->outbox->jots = j;
 }
 
-/* first: its note, where it changes along with them; NULL: none. */
+/* first: a note to write in the same transaction; may be NULL. */
 static void jot_put(struct jot *j, const struct note *first)
 {
     AUTO_FREE struct note *v = mem_zero(j->n + 1, sizeof(*v));
@@ -346,7 +343,7 @@ void outbox_send(struct outbox *o, const struct message *m, const struct note *w
     message_write(s->m, &b);
     struct note v[2];
     size_t n = 0;
-    if (!b.err) /* half of it would be none */
+    if (!b.err) /* an incomplete one would be invalid */
         v[n++] = (struct note){.kind = NOTE_MESSAGE, .id = s->m->id, .bytes = buf_str(&b)};
     if (with)
         v[n++] = *with;
@@ -374,13 +371,13 @@ static int load_messages(void *self, struct err *err)
     struct outbox *o = self;
     struct hub *h = o->carriers.h;
 
-    o->last_id = MAX(o->last_id, h->started_ms * 1000); /* those that are gone had lower numbers */
+    o->last_id = MAX(o->last_id, h->started_ms * 1000); /* ids of removed messages are lower */
     return MIN(store_each(h->store, EACH_NOTE(NOTE_MESSAGE, load_message, o, .open = true), err), 0);
 }
 
-/* ---- what other hubs do ---- */
+/* ---- changes by other hubs ---- */
 
-/* Unless it is under way here. */
+/* Unless it is in flight here. */
 static void forget_message(struct outbox *o, int64_t id)
 {
     for (size_t i = 0; i < o->n; i++) {
@@ -396,7 +393,7 @@ static bool is_under_way(const struct outbox *o, int64_t id)
     return ANY(o->n, i, o->v[i]->sending == id);
 }
 
-/* What another hub wants to be sent, and what it sent. */
+/* Messages that another hub queued or sent. */
 static void hear_news(void *self, const struct news *w)
 {
     struct outbox *o = self;
@@ -409,9 +406,9 @@ static void hear_news(void *self, const struct news *w)
         load_message(o, n);
 }
 
-/* ---- how it went ---- */
+/* ---- results ---- */
 
-/* How it went as the channel's state: what was sent but not to everybody is shown as well. */
+/* Sets the result as the channel's state. A message that some recipients did not get is shown as well. */
 static void box_note(struct box *b, const char *error, bool sent)
 {
     char name[BOX_NAME_MAX];
@@ -425,7 +422,7 @@ static void box_note(struct box *b, const char *error, bool sent)
     mem_copy_str(b->error, sizeof(b->error), error);
 }
 
-/* What is left of a message for some of its receivers goes on to them alone, from a box of their own. */
+/* Moves a partly delivered message to a separate box with the remaining recipients. */
 static void readdress(struct box *b, size_t at, const struct carried *r)
 {
     struct outbox *o = b->o;
@@ -467,13 +464,13 @@ static void on_carried(void *arg, const struct carried *r)
 
 /* ---- sending ---- */
 
-/* An answer, or what a person waits for. */
+/* A reply, or a message that a person waits for. */
 static bool asked_for(const struct message *m)
 {
     return m->kind == MESSAGE_ANSWER || (m->kind == MESSAGE_NOTICE && m->person[0]);
 }
 
-/* Those that may go now, oldest first: where they are. */
+/* Messages that may be sent now, oldest first, as indices. */
 static size_t due(const struct box *b, const struct channel *c, int64_t now_ms, size_t ret[QUEUE_MAX])
 {
     struct civil at;
@@ -487,15 +484,15 @@ static size_t due(const struct box *b, const struct channel *c, int64_t now_ms, 
     return n;
 }
 
-/* Where each is to be a message of its own, our pace alone joins none. */
+/* With one message per alert, the send rate alone joins none. */
 static bool may_join(const struct box *b, const struct channel *c, const struct message *m)
 {
     return digest_takes(m) && (!c->each || b->held_ms - m->created_ms >= LONG_MS);
 }
 
 /*
- * Many that waited are one from now on, in the place of the first: on disk at once or not at all. Not while it fails,
- * since the one that was tried may have arrived.
+ * Replaces many waiting messages by one, in the place of the first, in one transaction. Not after a failure, since the
+ * message of the failed try may have arrived.
  */
 static void join(struct box *b, const struct channel *c, const size_t *at, size_t n, int64_t now_ms)
 {
@@ -533,7 +530,7 @@ static void join(struct box *b, const struct channel *c, const size_t *at, size_
     b->n = kept;
 }
 
-/* How many of its channel are under way. */
+/* Number of messages in flight of this channel. */
 static size_t under_way(const struct outbox *o, const char *channel)
 {
     size_t n = 0;
@@ -553,7 +550,7 @@ static void box_send(struct box *b, const struct channel *c, const struct carrie
         on_carried(b, &(struct carried){.how = r == -EBADMSG ? CARRIED_REFUSED : CARRIED_AGAIN, .error = err.msg});
 }
 
-/* Stored by whoever leads: it is ours to send. */
+/* The claim is stored as leader: this hub may send the message. */
 static void claimed(void *arg, int result)
 {
     struct box *b = arg;
@@ -567,7 +564,8 @@ static void claimed(void *arg, int result)
         b->sending = 0;
 }
 
-/* Of several hubs one sends it, and that is written down before. What was on its way when that one died goes again. */
+/* Of several hubs only the leader sends a message, and first stores the claim. After its death the message is sent
+ * again. */
 static void box_claim(struct box *b, const struct message *m)
 {
     AUTO_BUF bytes = BUF_INIT(NOTE_MAX);
@@ -604,7 +602,7 @@ static void box_tick(struct box *b, int64_t now_ms)
         box_claim(b, m);
 }
 
-/* A box to somebody is there while something is in it, or shows for a while that it failed. */
+/* A recipient's box exists while it has messages, or shows a recent failure. */
 static bool box_over(const struct box *b)
 {
     return b->to[0] && !b->n && !b->sending && clock_mono_ms() - b->began_mono > (b->error[0] ? SHOWN_MS : EVERY_MS);
@@ -616,7 +614,7 @@ static void send_due(void *self, int64_t now_ms)
     size_t n = 0;
 
     jot_again(o);
-    for (size_t i = 0; i < o->n && hub_leads(o->carriers.h); i++) /* each has its turn to be the first */
+    for (size_t i = 0; i < o->n && hub_leads(o->carriers.h); i++) /* rotates the first box */
         box_tick(o->v[(i + o->turn) % o->n], now_ms);
     o->turn++;
     for (size_t i = 0; i < o->n; i++) {
@@ -628,7 +626,7 @@ static void send_due(void *self, int64_t now_ms)
     o->n = n;
 }
 
-/* ---- one at once ---- */
+/* ---- single test message ---- */
 
 static void on_tried(void *arg, const struct carried *r)
 {
@@ -636,7 +634,7 @@ static void on_tried(void *arg, const struct carried *r)
 
     for (size_t i = 0; i < t->o->n && r->how == CARRIED_SENT; i++)
         if (strcmp(t->o->v[i]->channel, t->m->channel) == 0)
-            t->o->v[i]->next_mono = MIN(t->o->v[i]->next_mono, clock_mono_ms() + EVERY_MS); /* it was mended */
+            t->o->v[i]->next_mono = MIN(t->o->v[i]->next_mono, clock_mono_ms() + EVERY_MS); /* the error is fixed */
     end_test(t, r);
 }
 
@@ -653,9 +651,9 @@ void outbox_try(struct outbox *o, const struct channel *c, const struct message 
         end_test(t, &(struct carried){.how = CARRIED_AGAIN, .error = err.msg});
 }
 
-/* ---- how it stands ---- */
+/* ---- state ---- */
 
-/* Of a channel: its own box, and those to somebody; the error of the one that fails longest. */
+/* State of a channel: its own box and those of its recipients; the error that has lasted longest. */
 static struct channel_now now_of(const struct outbox *o, const struct channel *c)
 {
     struct channel_now now = {.name = c->name, .type = channel_words[c->type], .error = ""};
@@ -693,7 +691,7 @@ void outbox_notice(struct outbox *o, char *out, size_t size)
     const struct channel_now *v = outbox_now(o, &n);
 
     out[0] = 0;
-    for (size_t i = 0; i < n; i++) /* a person who cannot be reached, whose message was given up, is not the channel */
+    for (size_t i = 0; i < n; i++) /* a recipient who cannot be reached does not make the channel fail */
         if (v[i].error[0] && (v[i].waiting || !o->channels->v[i].to_person) && at + 100 < size)
             at += (size_t)snprintf(out + at, size - at, "%s%.60s", at ? ", " : "not delivered through ", v[i].name);
 }

@@ -1,16 +1,15 @@
 /*
- * person.h: one sentence to one person, who waits for it, through every channel that leads to them. Alerts have their
- * own way, with rules of who is told (alert/tell.h).
+ * person.h: sends a message to one person who expects it, through all their channels. Alerts are sent with other rules
+ * (alert/tell.h).
  */
 #pragma once
 
 #include "hub/hub.h"
 
 /*
- * Stored, then sent; done hears of that once all of it is stored (NULL: nobody wants to know). How many channels; 0:
- * none leads to that person, or they do not want to hear of it, and done is not called. rule: what their list of `tell`
- * may name.
+ * Stores and sends the message; done (may be NULL) is called when it is stored. Returns the number of channels; 0:
+ * none for this person, or they opted out, and done is not called. rule: name to match with their `tell` list.
  */
 size_t notify_person(struct hub *h, const char *person, const char *rule, const char *title, const char *text,
                      store_done_fn *done, void *arg);
-bool notify_reaches(const struct hub *h, const char *person, const char *rule); /* would that tell them? */
+bool notify_reaches(const struct hub *h, const char *person, const char *rule); /* whether any channel would be used */
