@@ -1,4 +1,4 @@
-/* data_folder.c: finds a hub's data folder; a hub tells its own to whoever asks on its machine. */
+/* data_folder.c: finds a hub's data folder. A hub reports its folder to clients on its machine. */
 #include "cli/data_folder.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "cli/client.h"
 #include "cli/local_hub.h"
 
-/* The lock stays where muster.db is lost, which the store says better. */
+/* The lock remains if muster.db is lost; the store has the better error. */
 static bool is_a_hubs(const char *dir)
 {
     AUTO_FREE char *db = mem_fmt("%s/muster.db", dir), *lock = mem_fmt("%s/lock", dir);

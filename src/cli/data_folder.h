@@ -1,4 +1,4 @@
-/* data_folder.h: which data folder a command means that works on one beside the hub. */
+/* data_folder.h: finds the data folder for a command that works on it without the hub. */
 #pragma once
 
 #include "base/err.h"
@@ -11,6 +11,6 @@
         OPT(strct, hub, 0, OPT_STR, NULL, "URL", "hub on this machine that is queried for its data folder",            \
             .default_text = "port 8765", .url = true)
 
-/* Into out: data where it is given; else the folder of this user's hub where that runs; else what the hub says that
- * answers here; else the usual one. -ENOENT with a sentence where no hub's data is. */
+/* Writes to out: data if set; else the folder of this user's running hub; else the folder reported by the hub on this
+ * machine; else the default. Returns -ENOENT with a message in err if it has no hub's data. */
 int data_folder(const char *data, char *hub, char out[DATA_FOLDER_MAX], struct err *err);

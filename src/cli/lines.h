@@ -1,6 +1,4 @@
-/*
- * lines.h: a hub's answer about history (/api/v1/history as JSON), as series of numbers, for pictures and tables.
- */
+/* lines.h: parses a hub's history (/api/v1/history as JSON) to series of numbers, for charts and tables. */
 #pragma once
 
 #include "format/render.h"
@@ -20,8 +18,8 @@ struct lines {
     int64_t from_ms, step_ms;
 };
 
-/* one_agg: titles need not say which. False: it is not what a hub would say. */
+/* one_agg: titles omit the aggregate. Returns false if the text is invalid. */
 bool lines_parse(const struct buf *text, bool one_agg, struct lines *ret);
 void lines_fini(struct lines *l);
-/* On a terminal so many columns wide: a chart each, of so many rows; of more than four a row each. */
+/* Draws to a terminal of this width: a chart per series with this height; with more than four series one row each. */
 void lines_draw(const struct lines *l, int width, int height, struct buf *out);

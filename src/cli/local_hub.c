@@ -11,7 +11,7 @@
 
 #define URLS_MAX (64u << 10)
 
-static const char *const leaves[] = {NULL, "demo"}; /* of the state folder: where `muster up` keeps data */
+static const char *const leaves[] = {NULL, "demo"}; /* subfolders of the state folder with data of `muster up` */
 
 int local_hub_say(const char *dir, struct str addresses, struct err *err)
 {
@@ -46,7 +46,7 @@ static bool place_parse(struct str url, struct place *ret)
     return ret->host.len > 0 && str_find(rest, "@") < 0;
 }
 
-/* What listens everywhere listens here, too. */
+/* A wildcard address includes this machine. */
 static bool host_is_here(struct str host, bool listens)
 {
     AUTO_FREE char *text = mem_strn(host.p, host.len);
@@ -62,8 +62,8 @@ static bool listens_at(struct str line, const struct place *asked)
 }
 
 /*
- * Its process is there still, and the folder's owner's: who else has its port by now gets no token. Root may run one in
- * somebody's folder.
+ * Whether its process runs and belongs to the folder's owner: another program that now has its port gets no token.
+ * Root may run a hub in a user's folder.
  */
 bool local_hub_runs(const char *dir)
 {
@@ -78,7 +78,7 @@ bool local_hub_runs(const char *dir)
            (own.st_uid == is.st_uid || (is.st_uid == 0 && geteuid() == 0));
 }
 
-/* 1: the hub of this folder is the one that is asked; 0: another is; -ENOENT: nobody said where it listens. */
+/* Returns 1 if url is the hub of this folder, 0 if not, -ENOENT if the folder has no addresses. */
 static int hub_is(const char *dir, const char *url)
 {
     AUTO_FREE char *path = mem_fmt("%s/hub.url", dir);
@@ -96,7 +96,7 @@ static int hub_is(const char *dir, const char *url)
     return 0;
 }
 
-/* As this machine reaches what listens there. */
+/* The address by which this machine reaches it. */
 static void add_reachable(const struct place *p, struct buf *ret)
 {
     const char *host = str_eq(p->host, "0.0.0.0") ? "127.0.0.1" : str_eq(p->host, "[::]") ? "[::1]" : NULL;
@@ -173,7 +173,7 @@ int local_hub_token(const char *url, bool unnamed, struct buf *ret, struct err *
             return read_token(dir, ret, err);
         said |= r == 0;
     }
-    /* a hub of an older release says nothing, but holds its lock */
+    /* a hub of an older release has no file, but holds its lock */
     bool older = unnamed && !said && file_state_dir(NULL, dir, sizeof(dir)) == 0 && local_hub_runs(dir);
     return older ? read_token(dir, ret, err) : 0;
 }

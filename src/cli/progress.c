@@ -1,4 +1,4 @@
-/* progress.c: one line on a terminal, written over and over. */
+/* progress.c: one line on a terminal, rewritten repeatedly. */
 #include "cli/progress.h"
 
 #include "base/buf.h"
@@ -13,7 +13,7 @@ void progress_start(struct progress *p, const char *what, const char *unit, int6
     *p = (struct progress){.unit = unit, .total = total, .start_ms = clock_mono_ms()};
     mem_copy_str(p->what, sizeof(p->what), what);
     p->on = !quiet && isatty(STDERR_FILENO);
-    p->said_ms = p->start_ms + FIRST_MS - EVERY_MS; /* what is over at once needs no line */
+    p->said_ms = p->start_ms + FIRST_MS - EVERY_MS; /* a short command prints no line */
 }
 
 static bool in_bytes(const char *unit)

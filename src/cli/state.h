@@ -1,16 +1,16 @@
-/* state.h: a hub's newest state, asked for and read, for commands that show it. */
+/* state.h: fetches a hub's current state, for commands that show it. */
 #pragma once
 
 #include "cli/client.h"
 #include "format/render.h"
 
 struct hub_state {
-    struct view view; /* of what was read */
+    struct view view; /* of the fetched state */
     struct read_state read;
     const struct node_now **list;
 };
 
-/* filter, me: as /api/v1/state takes them; NULL or "": all. ret must be zeroed, and is ended with hub_state_fini. */
+/* filter, me: parameters of /api/v1/state; NULL or "": all. ret must be zeroed; free it with hub_state_fini(). */
 int hub_state_ask(const struct client_conf *conf, const char *filter, const char *me, struct hub_state *ret,
                   struct err *err);
 void hub_state_fini(struct hub_state *s);
