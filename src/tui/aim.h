@@ -1,6 +1,6 @@
 /*
- * aim.h: tagged processes, and a signal for them or for the chosen one, after a confirmation. What is aimed at is held
- * by a handle from then on (feed.h): a process that ends meanwhile is not mistaken for another with its number.
+ * aim.h: tagged processes, and a signal for them or for the selected one, after a confirmation. Targets are held by a
+ * handle (feed.h): another process that gets the same pid is not hit.
  */
 #pragma once
 
@@ -23,16 +23,16 @@ struct signal_target {
 struct aim {
     uint64_t *tags; /* ids of items */
     size_t n_tags, cap_tags;
-    bool asking;  /* which signal, and whether */
-    unsigned sig; /* index of the one that is offered */
+    bool asking;  /* the dialog is open */
+    unsigned sig; /* index of the offered signal */
     size_t n;
     struct signal_target v[AIM_MAX];
-    char said[160]; /* how it went; empty: nothing to say */
+    char said[160]; /* result; empty: none */
 };
 
 void aim_fini(struct aim *a);
 bool aim_tagged(const struct aim *a, uint64_t id);
-void aim_tag(struct top *t);   /* the chosen one, or not any more */
-void aim_begin(struct top *t); /* asks */
+void aim_tag(struct top *t);   /* toggles the tag of the selected process */
+void aim_begin(struct top *t); /* opens the dialog */
 void aim_key(struct top *t, int key);
-void aim_words(const struct aim *a, struct buf *out); /* the question */
+void aim_words(const struct aim *a, struct buf *out); /* text of the dialog */

@@ -1,4 +1,4 @@
-/* cmd_top.c: `muster top`: the live screen, of this machine or of a hub's whole cluster, on a terminal. */
+/* cmd_top.c: `muster top`: the live screen of this machine or of a hub's cluster. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -27,10 +27,10 @@ struct top_conf {
     int look, theme, span;
     bool ascii, compact, tree;
     struct opt_list sort;
-    char *filter; /* of the operands; NULL: none */
+    char *filter; /* from the operands; NULL: none */
     const char *me;
 };
-static struct top_conf conf; /* for settings, which the screen reads and writes */
+static struct top_conf conf; /* global, since the settings read and write it */
 
 static const struct opt top_opts[] = {
     CLIENT_OPTS(top_conf, client),
@@ -63,7 +63,7 @@ const struct opt_cmd top_help = {
     .opts = top_opts,
 };
 
-/* "15;0" or "0;default;15": the last number is the ground; 7 and 15 are light. */
+/* "15;0" or "0;default;15": the last number is the background; 7 and 15 are light. */
 static bool is_light(enum theme theme)
 {
     const char *ground = getenv("COLORFGBG");
@@ -78,7 +78,7 @@ static bool is_light(enum theme theme)
 
 /* ---- settings ---- */
 
-/* The file of settings. False: there is no home for one. */
+/* The settings file. Returns false without a home directory. */
 static bool settings_path(char out[512])
 {
     const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -117,7 +117,7 @@ static void save(const struct top *t, char said[160])
     snprintf(said, 160, r < 0 ? "not kept: %.140s" : "kept in %.140s", r < 0 ? err.msg : path);
 }
 
-/* "processes:-sm" of t. */
+/* Formats the order of a view: "processes:-sm". */
 static bool set_sort(struct top *t, struct str s)
 {
     struct str view;
@@ -147,12 +147,12 @@ static void prepare(struct top *t)
         set_sort(t, str_of(conf.sort.v[i]));
 }
 
-/* ---- the loop: keys, signals, the feed; and frames, one per key, or one per interval when data came ---- */
+/* ---- the loop: keys, signals, the feed; and frames, one per key, or one per interval with new data ---- */
 
 struct loop {
     struct top top;
     struct sheet sheet;
-    int64_t frame_ms, tick_ms; /* monotonic: when the last was */
+    int64_t frame_ms, tick_ms; /* monotonic: time of the last one */
     bool fresh;                /* nothing was shown yet */
 };
 
@@ -166,7 +166,7 @@ static void draw(struct loop *l)
     screen_show(&l->sheet);
 }
 
-/* All keys that wait. False: quit. */
+/* Handles all pending keys. Returns false to quit. */
 static bool take_keys(struct loop *l, bool *ret_any)
 {
     int key, y = 0, x = 0;
@@ -184,7 +184,7 @@ static bool take_keys(struct loop *l, bool *ret_any)
     return true;
 }
 
-/* 0 to go on, or the number of the signal that ends it. */
+/* Returns 0 to continue, or the number of the signal that ends the program. */
 static int take_signals(bool *ret_any)
 {
     int no;
@@ -198,8 +198,8 @@ static int take_signals(bool *ret_any)
 }
 
 /*
- * A frame that time or data asks for: the first data at once, then one per interval, and nothing is read in between. A
- * tick for the plots once a second, however often frames come.
+ * Draws a frame when time or data requires it: the first data immediately, then one per interval without reading in
+ * between. Adds a tick to the plots once a second, regardless of the frame rate.
  */
 static void take_data(struct loop *l)
 {
@@ -238,14 +238,14 @@ static int turn(struct loop *l)
         if (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL)) /* the terminal is gone */
             return SIGHUP;
         if (any)
-            draw(l); /* before data is read: a key never waits for it */
+            draw(l); /* before reading data: a key never waits for it */
         take_data(l);
     }
 }
 
 /*
- * The first frame is there before the feed has said anything, and a key is answered at once, whatever the feed does.
- * Returns when somebody quits (0), or a signal asks for the end (its number); the terminal is as it was then.
+ * The first frame appears before the feed has data, and a key is handled immediately, whatever the feed does. Returns
+ * 0 when the user quits, or the number of the signal that ends the program. Restores the terminal.
  */
 static int run_screen(const struct feed *feed, struct err *err)
 {
@@ -282,7 +282,7 @@ static int show(void)
 
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
         return cli_fail(&top_help, EXIT_USAGE, "it needs a terminal; `muster ls` is for pipes");
-    /* Nobody else writes on the screen meanwhile, not the collector either. */
+    /* No other code may write to the terminal meanwhile, including the collector. */
     AUTO_CLOSE int loud = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (quiet >= 0)
         dup2(quiet, STDERR_FILENO);
@@ -298,7 +298,7 @@ static int show(void)
     return r && r != SIGINT ? 128 + r : EXIT_OK;
 }
 
-/* Settings that were kept, the environment, flags: -1 to go on, or an exit code. */
+/* Reads saved settings, the environment, and flags. Returns -1 to continue, or an exit code. */
 static int parse(int argc, char **argv, int *ret_argi)
 {
     struct err err = {0};

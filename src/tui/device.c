@@ -1,4 +1,4 @@
-/* device.c: the screen of one GPU: its state in a sentence, its utilisation as a plot, every value the driver gives. */
+/* device.c: the screen of one GPU: its state as a sentence, its utilisation as a plot, and every reported value. */
 #include "base/buf.h"
 #include "base/mem.h"
 #include "format/words.h"
@@ -32,7 +32,7 @@ int device_page(const struct top *t, struct sheet *s, int y, int h, const struct
     if (v)
         sheet_plot(s, y, 1, MIN(s->w - 2, TRAIL_LEN / (s->ascii ? 1 : 2)), plot, v, len, STYLE_METER);
     y += plot;
-    /* Values in columns, top down, of what is known. */
+    /* Known values in columns, top down. */
     int columns = MAX(1, (s->w - 1) / COLUMN), shown = 0, most = MAX(2, h / 3) * columns;
     for (enum metric m = 0; m < M_COUNT && shown < most && d->state <= DEV_IN_SIGHT; m++) {
         if (metrics[m].scope == SCOPE_NODE || !sample_has(&d->now, m))

@@ -1,4 +1,4 @@
-/* feed.h: where the rows of `muster top` come from: this machine or a hub. No call waits for data. */
+/* feed.h: the data source of `muster top`: this machine or a hub. No call blocks. */
 #pragma once
 
 #include "base/err.h"
@@ -10,7 +10,7 @@ struct feed_event {
     char node[NAME_MAX_LEN], device[UUID_MAX], kind[16], text[320];
 };
 
-/* What is wrong, as the hub says it. */
+/* An alert, in the form of the hub. */
 struct feed_alert {
     int64_t since_ms;
     bool critical, warning, silenced;
@@ -21,32 +21,31 @@ struct feed {
     void *arg;
     const char *name; /* "this machine", or the hub's address */
     bool local;
-    int (*fd)(void *arg);                      /* readable: read() has something to take */
-    bool (*read)(void *arg);                   /* take what came; true: the view is another */
-    void (*view)(void *arg, struct view *ret); /* borrowed until the next read() */
-    /* What keeps data from coming, in words; NULL: nothing. */
+    int (*fd)(void *arg);                      /* readable: call read() */
+    bool (*read)(void *arg);                   /* takes new data; true: the view changed */
+    void (*view)(void *arg, struct view *ret); /* valid until the next read() */
+    /* The reason why no data arrives; NULL: none. */
     const char *(*status)(void *arg);
-    /* What happened, newest first, borrowed until the next read(). Asking is what makes a feed get them. NULL: not
-     * known yet. */
+    /* Events, newest first, valid until the next read(). The first call starts fetching them. NULL: not known yet. */
     const struct feed_event *(*events)(void *arg, size_t *ret_n);
-    /* What was, borrowed until the next read(): the newest answer, perhaps to what was asked before. NULL: not known
-     * yet. ask NULL: what there is, nothing is asked for. A feed without this has no past
-     * but what was seen. */
+    /* The newest history, valid until the next read(); it may belong to an earlier query. NULL: not known yet. ask
+     * NULL: returns the current data without a new query. A feed without this function has only data since its start.
+     */
     const struct lanes *(*past)(void *arg, const struct lanes_ask *ask);
     /*
-     * This machine's: a descriptor that stands for the process with this number that began then, whatever becomes of
-     * the number; the caller closes it. -ESRCH: it has ended; -EPERM: somebody else's. Then a signal for it. NULL: not
-     * this machine's.
+     * Opens a descriptor for the process with this pid and start time; it stays valid if the pid is reused. The caller
+     * closes it. -ESRCH: it has exited; -EPERM: another user's. fire() sends a signal to it. NULL: not on this
+     * machine.
      */
     int (*aim)(void *arg, int32_t pid, int64_t start_ms);
     int (*fire)(void *arg, int fd, int sig);
-    /* What is wrong, the worst first; otherwise as events. NULL: alerts are a hub's, and this is none. */
+    /* Alerts, most severe first; otherwise like events. NULL: not a hub. */
     const struct feed_alert *(*alerts)(void *arg, size_t *ret_n);
     void (*close)(void *arg);
 };
 
-/* This machine, read as its agent would, every tick_ms. */
+/* This machine, read every tick_ms like the agent does. */
 int feed_local_open(struct feed *ret, int64_t tick_ms, struct err *err);
-/* A hub's stream, followed by a thread of its own, which connects again when it breaks. conf is borrowed. */
+/* A hub's stream, read by a dedicated thread, which reconnects. conf is borrowed. */
 struct client_conf;
 int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *err);

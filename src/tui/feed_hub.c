@@ -1,6 +1,6 @@
 /*
- * feed_hub.c: the rows of a hub, from its stream. A thread follows it and reads the JSON; what it made waits, the
- * newest of each node only, until the screen takes it. So neither a slow screen nor a paused one makes anything grow.
+ * feed_hub.c: data from a hub's stream. A thread reads the stream and parses the JSON; results wait, only the newest
+ * per node, until the screen takes them. So a slow or paused screen needs no more memory.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -17,13 +17,13 @@
 
 enum { QUIET_MS = 20000, AGAIN_MAX_MS = 15000, ROWS_EVERY_MS = 5000, LANE_EVERY_MS = 10000 };
 
-/* Events, or alerts. */
+/* Events or alerts. */
 struct hub_rows {
     atomic_bool wanted;
-    int64_t asked_ms; /* the thread's: last */
-    void *news;       /* under the lock: newer than v; NULL: none */
+    int64_t asked_ms; /* of the thread: last request */
+    void *news;       /* protected by the lock: newer than v; NULL: none */
     size_t n_news;
-    void *v; /* the screen's; NULL: not known yet */
+    void *v; /* of the screen; NULL: not known yet */
     size_t n;
 };
 
@@ -32,14 +32,14 @@ struct hub_feed {
     struct hub_reader *reader;
     int wake;
     struct hub_rows events, alerts;
-    int64_t clock_ms;          /* the thread's: the hub's clock less our monotonic one */
-    struct lanes_ask answered; /* the thread's: what was asked of the past, last, */
-    int64_t answered_ms;       /* and when; 0: never */
-    pthread_mutex_t lock;      /* of what follows */
-    struct lanes_ask ask;      /* what the screen would see of the past; n 0: nothing */
+    int64_t clock_ms;          /* of the thread: the hub's clock minus the monotonic clock */
+    struct lanes_ask answered; /* of the thread: the last history query, ... */
+    int64_t answered_ms;       /* ... and its time; 0: never */
+    pthread_mutex_t lock;      /* protects the following members */
+    struct lanes_ask ask;      /* history range needed by the screen; n 0: none */
     struct lanes *lanes_news;  /* newer than past; NULL: none */
-    /* the screen's */
-    struct stream_news now; /* all there is, and what was last said beside it */
+    /* of the screen */
+    struct stream_news now; /* all nodes, and the last status data */
     const struct node_now **list;
     bool ready, listing;
     char status[460];
@@ -66,9 +66,9 @@ static json_t *ask_json(const struct client_conf *conf, const char *path)
     return client_json(buf_str(&body));
 }
 
-/* What is asked for now and then: where, at most how many, and a row of it. */
+/* Lists that are polled: path, maximum length, and row parser. */
 struct row_kind {
-    const char *path, *member; /* member NULL: the answer itself */
+    const char *path, *member; /* member NULL: the response itself */
     size_t max, size;
     void (*fill)(const json_t *row, void *to);
 };
@@ -81,7 +81,7 @@ static void fill_event(const json_t *o, void *to)
     copy_text(o, "node", e->node, sizeof(e->node));
     copy_text(o, "device", e->device, sizeof(e->device));
     copy_text(o, "kind", e->kind, sizeof(e->kind));
-    copy_text(o, json_object_get(o, "about") ? "about" : "text", e->text, sizeof(e->text)); /* none of an old hub */
+    copy_text(o, json_object_get(o, "about") ? "about" : "text", e->text, sizeof(e->text)); /* old hubs: text */
 }
 
 static void fill_alert(const json_t *o, void *to)
@@ -128,7 +128,7 @@ static void ask_rows(struct hub_feed *f, struct hub_rows *r, const struct row_ki
     wake_ring(f->wake);
 }
 
-/* With the lock: what is newer takes the place of what was borrowed. */
+/* With the lock: replaces borrowed data by newer data. */
 static bool take_news(struct hub_rows *r)
 {
     if (!r->news)
@@ -140,7 +140,7 @@ static bool take_news(struct hub_rows *r)
     return true;
 }
 
-/* ---- the past ---- */
+/* ---- history ---- */
 
 static void take_series(struct lanes *p, const json_t *body)
 {
@@ -187,7 +187,7 @@ static void ask_past(struct hub_feed *f)
     buf_adds(&path, "/api/v1/history?metric=util&agg=avg&device=");
     size_t asked = 0;
     for (size_t i = 0; i < ask->n; i++)
-        if (!strchr(ask->devices[i], '/')) /* of a site: its own hub has its past */
+        if (!strchr(ask->devices[i], '/')) /* nodes of a site: its own hub has the history */
             buf_addf(&path, "%s%s", asked++ ? "," : "", ask->devices[i]);
     if (!asked)
         return;
@@ -208,7 +208,7 @@ static void ask_past(struct hub_feed *f)
     }
 }
 
-/* What is asked for has changed, or may be old by now. */
+/* Whether the query has changed, or its data may be outdated. */
 static bool past_due(struct hub_feed *f)
 {
     LOCKED(&f->lock);
@@ -216,7 +216,7 @@ static bool past_due(struct hub_feed *f)
     bool due = f->ask.n && (other || clock_mono_ms() - f->answered_ms >= LANE_EVERY_MS);
     if (due)
         f->answered = f->ask;
-    f->ask.n = 0; /* asked for anew by each frame that shows it */
+    f->ask.n = 0; /* set again by each frame that shows it */
     return due;
 }
 
@@ -241,7 +241,7 @@ static int find_token(void *arg, struct buf *ret, struct err *err)
     return client_token(arg, ret, err);
 }
 
-/* ---- the screen's side ---- */
+/* ---- functions of the screen ---- */
 
 static int hub_fd(void *arg)
 {
@@ -364,7 +364,7 @@ int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *
     struct hub_feed *f = NEW(struct hub_feed, .conf = *conf, .wake = wake_new());
 
     struct hub_reader_conf how = {.line = {.ask = client_whom(&f->conf), .token = find_token, .token_arg = &f->conf},
-                                  .path = "/api/v1/stream?list=1", /* an older hub sends all in one piece */
+                                  .path = "/api/v1/stream?list=1", /* an older hub ignores list=1 */
                                   .event_max = SSE_EVENT_MAX,
                                   .quiet_ms = QUIET_MS,
                                   .again_max_ms = AGAIN_MAX_MS,

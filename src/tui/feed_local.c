@@ -1,7 +1,4 @@
-/*
- * feed_local.c: the rows of this machine: its collector into a live state, as `muster ls --watch` does, without
- * waiting.
- */
+/* feed_local.c: data of this machine: its collector into a live state, like `muster ls --watch`, without blocking. */
 #include <errno.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -55,7 +52,7 @@ static bool here_read(void *arg)
 
     h->here.changed = false;
     while (!h->ended && r > 0) {
-        r = local_next(h->here.local, 1, &err); /* a millisecond: what is there is taken */
+        r = local_next(h->here.local, 1, &err); /* 1 ms: only takes available data */
         if (r < 0) {
             h->ended = true;
             mem_copy_str(h->status, sizeof(h->status), err.msg);
@@ -92,14 +89,14 @@ static const struct feed_event *here_events(void *arg, size_t *ret_n)
 
 static int here_aim(UNUSED void *arg, int32_t pid, int64_t start_ms)
 {
-    enum { NEAR_MS = 1500 }; /* the kernel's word of when it booted moves with the clock */
+    enum { NEAR_MS = 1500 }; /* the kernel's boot time shifts with the clock */
     char path[64];
     struct stat st;
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
     if (fd < 0)
         return -errno;
-    /* From here on fd is one process; is it the one that was shown? */
+    /* From here on fd refers to one process: check that it is the selected one. */
     int64_t began = who_began_ms(pid);
     snprintf(path, sizeof(path), "/proc/%d", (int)pid);
     int r = stat(path, &st) < 0 || began < 0 || (start_ms > 0 && llabs(began - start_ms) > NEAR_MS) ? -ESRCH : 0;

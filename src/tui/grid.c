@@ -1,9 +1,9 @@
-/* grid.c: the compact lists of nodes and of devices: a cell each, as many side by side as fit. */
+/* grid.c: compact lists of nodes and devices, as many cells per line as fit. */
 #include "base/mem.h"
 #include "format/words.h"
 #include "tui/top.h"
 
-/* Of its name, and in *ret_marks of what stands behind it. */
+/* Width of the name, and in *ret_marks of the text after it. */
 static int name_width(const struct top *t, enum look look, int *ret_marks)
 {
     int name = MIN(MAX(line_longest(t, ret_marks), 4), 16);

@@ -1,4 +1,4 @@
-/* history.c: the history screen: a line per GPU, a column per so many minutes: how busy it was, and whose it was. */
+/* history.c: the history screen: a line per GPU, a column per time bin: utilisation and users. */
 #include "base/mem.h"
 #include "format/words.h"
 #include "tui/top.h"
@@ -33,7 +33,7 @@ static int plot_x(const struct sheet *s)
     return 1 + place_width(s) + 3;
 }
 
-/* The finest round step that has a column for the whole span. */
+/* The smallest round step that covers the whole span. */
 static int64_t step_for(int64_t span, int64_t columns)
 {
     static const int64_t steps[] = {10000,  20000,   30000,   60000,   120000,   300000,   600000,
@@ -69,7 +69,7 @@ void history_title(const struct top *t, struct sheet *s, int y)
         lanes_axis(t->past, s, y, plot_x(s), s->w - plot_x(s) - 1);
 }
 
-/* Without a hub: what was seen since the start, a second a column. */
+/* Without a hub: data since the start, one second per column. */
 static void trail_line(const struct top *t, struct sheet *s, int y, const struct device_now *d)
 {
     size_t n, columns = (size_t)MAX(s->w - plot_x(s) - 1, 1);

@@ -1,5 +1,5 @@
-/* lines.c: one line per node, device, process, person and event. Widths come from the sheet's: at 80 columns all that
- * matters fits, wider ones have longer meters and more columns. */
+/* lines.c: one line per node, device, process, user and event. Widths depend on the sheet: 80 columns are enough for
+ * the important values; wider sheets get longer meters and more columns. */
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -25,7 +25,7 @@ static const char *mem_short(int64_t v, char out[24])
     return out;
 }
 
-/* Used of total with the unit once: "48.1/141G". */
+/* Used and total with one unit: "48.1/141G". */
 static const char *mem_pair(const struct sample *v, char out[24])
 {
     char used[24];
@@ -58,7 +58,7 @@ static uint8_t heat(int64_t milli)
     return milli >= 85000 ? STYLE_HOT | STYLE_BOLD : milli >= 75000 ? STYLE_WARN : STYLE_METER;
 }
 
-/* Little, some, much; nearly all where that is short. */
+/* Style for low, medium and high; is_short: a warning if nearly all is used. */
 static uint8_t load_style(int64_t share, bool is_short)
 {
     return is_short && share >= 9500 ? STYLE_WARN
@@ -89,9 +89,9 @@ static void put_plot(const struct top *t, struct sheet *s, int y, int x, int wid
 /* ---- columns ---- */
 
 struct line_col {
-    const char *title; /* NULL: there are no more */
-    int width, wide;   /* wide: where there is room, 0: the same */
-    int more;          /* room behind it, for a meter or a plot */
+    const char *title; /* NULL: end of the table */
+    int width, wide;   /* wide: width if there is room, 0: the same */
+    int more;          /* room after it, for a meter or a plot */
     bool right;
     int x;
 };
@@ -165,7 +165,7 @@ static void fit_device(const struct top *t, int w, struct line_col *c)
         c[D_PROGRAM].title = NULL;
 }
 
-/* Those of a look, and where they are. */
+/* Columns of a view, and their positions. */
 static void cols_of(const struct top *t, const struct sheet *s, enum look look, struct line_col c[COLS])
 {
     memcpy(c, columns[look == LOOK_DEVICE ? LOOK_PROCS : look], sizeof(columns[0]));
@@ -188,7 +188,7 @@ static void put(struct sheet *s, int y, const struct line_col *c, uint8_t style,
         sheet_put(s, y, c->x, c->width, style, text);
 }
 
-/* The last column, as wide as there is room. */
+/* The last column, as wide as possible. */
 static void put_last(struct sheet *s, int y, const struct line_col *c, uint8_t style, const char *text)
 {
     sheet_put(s, y, c->x, s->w - c->x, style, text);
@@ -200,7 +200,7 @@ void line_marks(struct sheet *s, int y, int x, int width, const struct node_now 
 {
     size_t fit = (size_t)width;
 
-    if (n->n_devices > fit) { /* more than fit: how many are free, in figures */
+    if (n->n_devices > fit) { /* they do not fit: show the number of free devices */
         size_t open = 0;
         for (size_t i = 0; i < n->n_devices; i++)
             open += n->devices[i].state == DEV_FREE;
@@ -250,7 +250,7 @@ static void line_node(const struct top *t, struct sheet *s, int y, const struct 
     if (has_mem) {
         struct str u = str_of(mem_short(used, left)), sum = str_of(mem_short(total, of));
         if (u.len && sum.len && u.p[u.len - 1] == sum.p[sum.len - 1])
-            u.len--; /* the unit once */
+            u.len--; /* show the unit once */
         snprintf(text, sizeof(text), "%.*s/%s", STR_ARG(u), sum.p);
     } else {
         snprintf(text, sizeof(text), "-");
@@ -283,7 +283,7 @@ static const char *device_place(const struct node_now *n, const struct device_no
     return out;
 }
 
-/* A place too long for its column loses its head: the number counts. */
+/* A place too long for its column loses its start: the number is more important. */
 void line_place(struct sheet *s, int y, int x, int width, uint8_t style, const struct node_now *n,
                 const struct device_now *d)
 {
@@ -294,7 +294,7 @@ void line_place(struct sheet *s, int y, int x, int width, uint8_t style, const s
     sheet_put(s, y, x, width, style, b.p);
 }
 
-/* A number and, behind it, how much of a whole it is; share -1: not known. */
+/* A number followed by a meter of its share; share -1: unknown. */
 static void put_metered(struct sheet *s, int y, const struct line_col *c, int meter, uint8_t style, const char *text,
                         int64_t share, uint8_t meter_style)
 {

@@ -1,10 +1,10 @@
-/* list.c: nodes, devices, processes, people, events and alerts as lines, chosen and sorted. */
+/* list.c: nodes, devices, processes, users, events and alerts as lines, filtered and sorted. */
 #include "tui/top.h"
 
 #include "base/mem.h"
 #include "base/order.h"
 
-/* What a list can be sorted by, the usual first. */
+/* Sort columns of each list, the default first. */
 enum order {
     BY_PLACE,
     BY_FREE,
@@ -32,7 +32,7 @@ static const struct {
     [LOOK_PEOPLE] = {5, {BY_GPUS, BY_MEM, BY_IDLE, BY_SINCE, BY_USER}},
     [LOOK_HISTORY] = {4, {BY_PLACE, BY_STATE, BY_UTIL, BY_USER}},
     [LOOK_EVENTS] = {1, {BY_SINCE}},
-    [LOOK_ALERTS] = {1, {BY_PLACE}}, /* as they come: the worst first */
+    [LOOK_ALERTS] = {1, {BY_PLACE}}, /* keep their order: the most severe first */
     [LOOK_DEVICE] = {6, {BY_MEM, BY_SM, BY_USER, BY_PLACE, BY_SINCE, BY_COMMAND}},
 };
 
@@ -88,7 +88,7 @@ static void add(struct top *t, struct item i)
 
 /* ---- order ---- */
 
-/* The metric of an order by one. */
+/* The metric of a sort column. */
 static const enum metric sorts[BY_IDLE + 1] =
     {[BY_UTIL] = M_util, [BY_MEM] = M_mem_used, [BY_POWER] = M_power, [BY_TEMP] = M_temp};
 
@@ -115,7 +115,7 @@ static int64_t device_value(const struct device_now *d, enum order by)
     return sample_has(&d->now, sorts[by]) ? d->now.v[sorts[by]] : INT64_MIN;
 }
 
-/* What sorts an item as a number, the most first. */
+/* Sort key of an item as a number, largest first. */
 static int64_t number(const struct item *i, enum order by)
 {
     if (i->e)
@@ -158,7 +158,7 @@ static int by_order(const void *pa, const void *pb, void *arg)
     return (t->turned[look] ? -r : r) ?: ORDER(a->came, b->came);
 }
 
-/* Equal ones keep the order they came in: by node, then as the node counts. */
+/* Equal items keep their order: by node, then by index. */
 static void sort(struct top *t)
 {
     enum look look = top_place(t)->look;
@@ -176,7 +176,7 @@ static void sort(struct top *t)
         qsort_r(t->items, t->n_items, sizeof(*t->items), by_order, t);
 }
 
-/* ---- what there is ---- */
+/* ---- items ---- */
 
 static void add_procs(struct top *t, const struct place *p, const struct node_now *n, const struct device_now *d)
 {
@@ -212,7 +212,7 @@ static void add_nodes(struct top *t, const struct place *p)
     }
 }
 
-/* The filter speaks of devices: events of the nodes that have one that matches. */
+/* The filter applies to devices: shows events of nodes with a device that matches. */
 static bool event_shown(const struct top *t, const struct feed_event *e)
 {
     return !t->filter || ANY(t->shown.n, i, strcmp(t->shown.nodes[i]->name, e->node) == 0);

@@ -1,4 +1,4 @@
-/* screen.c: ncurses, kept to this file. */
+/* screen.c: all calls to ncurses. */
 #include "tui/screen.h"
 
 #include "base/clock.h"
@@ -16,14 +16,14 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* By style: 16 colours as the terminal paints them, then 256 and true colours for a dark and a light ground. */
+/* By style: 16 colours of the terminal, then 256 and true colours for a dark and a light background. */
 static const struct {
     short ansi, dark256, light256;
     int dark, light;
 } colours[STYLES] = {
     [DEV_FREE] = {COLOR_GREEN, 72, 29, 0x3fb97c, 0x187a48},
     [DEV_HELD] = {COLOR_YELLOW, 179, 94, 0xe3b341, 0x8a5c00},
-    [DEV_BUSY] = {COLOR_CYAN, 111, 26, 0x7aa7f0, 0x2f5fb3}, /* the blue of eight is hardly seen on black */
+    [DEV_BUSY] = {COLOR_CYAN, 111, 26, 0x7aa7f0, 0x2f5fb3}, /* the blue of 8 colours is hardly visible on black */
     [DEV_UNKNOWN] = {-1, 245, 242, 0x8b949e, 0x5f6871},
     [DEV_STARTING] = {-1, 245, 242, 0x8b949e, 0x5f6871},
     [DEV_STALE] = {-1, 245, 242, 0x8b949e, 0x5f6871},
@@ -31,8 +31,8 @@ static const struct {
     [DEV_LOST] = {COLOR_MAGENTA, 219, 90, 0xf2a6e8, 0x8b1a89},
     [STYLE_PLAIN] = {-1, -1, -1, -1, -1},
     [STYLE_METER] = {COLOR_CYAN, 74, 25, 0x5fafd7, 0x005faf},
-    [STYLE_LOW] = {COLOR_GREEN, 72, 29, 0x3fb97c, 0x187a48},  /* as free: there is room */
-    [STYLE_HIGH] = {COLOR_BLUE, 111, 26, 0x7aa7f0, 0x2f5fb3}, /* as busy */
+    [STYLE_LOW] = {COLOR_GREEN, 72, 29, 0x3fb97c, 0x187a48},  /* same as free: there is room */
+    [STYLE_HIGH] = {COLOR_BLUE, 111, 26, 0x7aa7f0, 0x2f5fb3}, /* same as busy */
     [STYLE_WARN] = {COLOR_YELLOW, 179, 94, 0xe3b341, 0x8a5c00},
     [STYLE_HOT] = {COLOR_RED, 203, 124, 0xf8766d, 0xad0f2c},
     [STYLE_TITLE] = {COLOR_CYAN, 74, 25, 0x5fafd7, 0x005faf},
@@ -40,9 +40,9 @@ static const struct {
 
 static struct {
     bool open, colour;
-    bool grounds; /* there are colours enough for a ground behind what is chosen, which keeps its own */
+    bool grounds; /* enough colours for a background behind the selection that keeps the text's colour */
     struct termios before;
-    char restore[512]; /* what a signal handler writes */
+    char restore[512]; /* written by a signal handler */
     size_t restore_len;
     int pipe[2];
 } me = {.pipe = {-1, -1}};
@@ -63,13 +63,14 @@ static void on_signal(int no)
     errno = keep;
 }
 
-/* Only what is safe here: write and tcsetattr. The signal comes again, to the default action, when this returns. */
+/* Only async-signal-safe calls: write and tcsetattr. After it returns, the signal is raised again with the default
+ * action. */
 static void on_crash(int no)
 {
     (void)no;
     if (me.open) {
         if (write(STDOUT_FILENO, me.restore, me.restore_len) < 0) {
-            /* nothing left to do */
+            /* ignore the error */
         }
         tcsetattr(STDIN_FILENO, TCSANOW, &me.before);
     }
@@ -167,7 +168,7 @@ int screen_open(bool colour, bool light, bool *ascii, struct err *err)
     nodelay(stdscr, TRUE);
     set_escdelay(25);
     mouseinterval(0);
-    /* Releases too, though nobody wants them: for what is masked out ncurses waits, and the screen stands still. */
+    /* Releases are unused, but ncurses waits for events that are masked out, and the screen would freeze. */
     mousemask(BUTTON1_PRESSED | BUTTON1_RELEASED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
     me.colour = colour && has_colors();
     if (me.colour)
@@ -234,7 +235,7 @@ void screen_show(const struct sheet *s)
 
 /* ---- keys ---- */
 
-/* ncurses would wait for a second click before it tells of the first. */
+/* ncurses would wait for a second click before it reports the first. */
 static bool clicked_twice(int y, int x)
 {
     enum { TWICE_MS = 400 };
@@ -243,13 +244,13 @@ static bool clicked_twice(int y, int x)
     int64_t now = clock_mono_ms();
     bool twice = now - at_ms < TWICE_MS && y == last_y && abs(x - last_x) < 2;
 
-    at_ms = twice ? 0 : now; /* a third is a first again */
+    at_ms = twice ? 0 : now; /* a third click starts again */
     last_y = y;
     last_x = x;
     return twice;
 }
 
-/* All that came at once, newest first as ncurses has it: a press and its release, or turns of the wheel. */
+/* All pending events, newest first as in ncurses: a press and its release, or turns of the wheel. */
 static int mouse_key(int *ret_y, int *ret_x, bool *ret_twice)
 {
     MEVENT m;

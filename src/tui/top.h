@@ -1,6 +1,6 @@
 /*
- * top.h: what `muster top` shows and what its keys do, without a terminal: state in, a sheet out. cmd_top.c adds
- * the terminal and the loop, tests add keys.
+ * top.h: contents and keys of `muster top`, without a terminal: state in, sheet out. cmd_top.c adds the terminal and
+ * the loop; tests add keys.
  */
 #pragma once
 
@@ -23,9 +23,9 @@ enum look {
     LOOKS
 };
 
-extern const char *const look_words[]; /* but for the last: "overview", ...; ends with NULL */
+extern const char *const look_words[]; /* except the last: "overview", ...; NULL-terminated */
 
-/* Keys beyond Unicode. */
+/* Keys outside Unicode. */
 enum key {
     KEY__NONE = -1,
     KEY__FIRST = 0x110000,
@@ -41,14 +41,14 @@ enum key {
     TOP_ESC,
     TOP_BACKSPACE,
     TOP_REDRAW,
-    TOP_NOTHING, /* a key that means nothing */
+    TOP_NOTHING, /* a key without a function */
 };
 
-/* One line of a list. What a look does not speak of is NULL. */
+/* One line of a list. Members that the view does not use are NULL. */
 struct item {
-    uint64_t id;   /* the same thing has the same one at the next frame */
-    size_t came;   /* before it was sorted: equal ones keep this order */
-    uint8_t depth; /* in a tree of processes: below so many */
+    uint64_t id;   /* stable between frames */
+    size_t came;   /* order before sorting: keeps the sort stable */
+    uint8_t depth; /* depth in the process tree */
     const struct node_now *n;
     const struct device_now *d;
     const struct proc_now *p;
@@ -57,67 +57,67 @@ struct item {
     const struct feed_alert *a;
 };
 
-/* A look at something: where Enter leads, and what is chosen there. */
+/* A view and its selection. */
 struct place {
     enum look look;
-    char node[NODE_KEY_MAX], device[UUID_MAX], user[64]; /* only of these; empty: all */
+    char node[NODE_KEY_MAX], device[UUID_MAX], user[64]; /* restricts the view; empty: all */
     bool of_user;
     uint64_t picked;
-    size_t at, first; /* index of what is picked, and of the first line shown */
+    size_t at, first; /* index of the selection, and of the first visible line */
 };
 
 #define PLACES_MAX 8
 
 struct top {
     const struct feed *feed;
-    const char *me; /* whom `mine` means, and whose processes are not dim */
+    const char *me; /* the user of `mine`, whose processes are not dim */
     struct view all, shown;
     struct filter *filter;
     struct arena arena; /* of shown */
     struct on_devices people;
     struct trails *trails;
-    struct lanes_ask seed; /* what they are to begin with */
+    struct lanes_ask seed; /* initial range of the trails */
     bool seeded;
     size_t n_items, cap_items;
     struct item *items;
 
-    enum look look; /* the home that is shown, when deep is empty */
+    enum look look; /* the current home, if deep is empty */
     struct place home[LOOKS], deep[PLACES_MAX];
     size_t n_deep;
     unsigned order[LOOKS];
-    bool turned[LOOKS]; /* the other way round */
+    bool turned[LOOKS]; /* reversed order */
     bool paused, help, typing;
-    bool compact, tree; /* many to a line; processes below those that started them */
+    bool compact, tree; /* compact: several per line; tree: processes below their parents */
     struct aim aim;
-    /* What is to be kept: settings, where that is asked for. said: how it went. NULL: cannot be. */
+    /* Saves settings on request; writes the result to said. NULL: not possible. */
     void (*save)(const struct top *t, char said[160]);
-    bool no_events, no_alerts; /* the feed does not know them yet */
+    bool no_events, no_alerts; /* the feed does not have them yet */
     char typed[256];
     struct filter_err filter_err;
     int64_t every_ms;
-    unsigned span;            /* of the history look: which of its spans */
-    struct lanes_ask ask;     /* what it shows, and */
-    const struct lanes *past; /* what is known of that; NULL: nothing yet */
-    /* as last drawn, for the mouse and for pages */
+    unsigned span;            /* index of the time span of the history view */
+    struct lanes_ask ask;     /* its current query, and */
+    const struct lanes *past; /* its data; NULL: none yet */
+    /* last drawn position, for the mouse and for paging */
     int list_y, list_h, columns, cell;
 };
 
 void top_init(struct top *t, const struct feed *feed, const char *me, int64_t every_ms);
 void top_fini(struct top *t);
-/* The feed's newest, chosen by the filter. tick: also a value for the plots. */
+/* Takes the newest data of the feed, filtered. tick: also adds a value to the plots. */
 void top_refresh(struct top *t, bool tick);
-/* False: quit. */
+/* Returns false to quit. */
 bool top_key(struct top *t, int key);
 void top_click(struct top *t, int y, int x, bool twice);
 void top_draw(struct top *t, struct sheet *s);
 
 struct place *top_place(struct top *t);
 
-/* list.c: the lines of the place that is shown, in order. */
+/* list.c: the lines of the current place, sorted. */
 void list_make(struct top *t);
-const char *list_order(const struct top *t); /* what it is sorted by, in a word */
+const char *list_order(const struct top *t); /* name of the sort column */
 unsigned list_orders(enum look look);
-const char *list_order_word(enum look look, unsigned order); /* the n-th of a look; NULL: there is none */
+const char *list_order_word(enum look look, unsigned order); /* the n-th sort column of a view; NULL if none */
 const struct device_now *list_device(const struct top *t, const char *uuid, const struct node_now **ret_node);
 
 /* lines.c: one line of each list, and its title. */
@@ -126,20 +126,20 @@ void line_item(const struct top *t, struct sheet *s, int y, enum look look, cons
 void line_place(struct sheet *s, int y, int x, int width, uint8_t style, const struct node_now *n,
                 const struct device_now *d);
 void line_marks(struct sheet *s, int y, int x, int width, const struct node_now *n);
-int line_longest(const struct top *t, int *ret_most); /* columns of the longest name; the most devices of a node */
-/* tree.c: the list of processes, sorted, becomes one of trees. */
+int line_longest(const struct top *t, int *ret_most); /* width of the longest name; max devices of a node */
+/* tree.c: reorders the sorted processes as trees. */
 void tree_make(struct top *t);
-/* grid.c: many to a line. */
-int grid_columns(const struct top *t, const struct sheet *s, enum look look); /* 1: it is a list */
-int grid_cell(const struct top *t, enum look look);                           /* how wide each is */
+/* grid.c: several items per line. */
+int grid_columns(const struct top *t, const struct sheet *s, enum look look); /* 1: a list */
+int grid_cell(const struct top *t, enum look look);                           /* width of an item */
 void grid_item(const struct top *t, struct sheet *s, int y, int x, enum look look, const struct item *i);
-/* history.c: the history look: what it asks for, once the list has its place, and its lines. */
+/* history.c: query, title and lines of the history view. Call history_ask when the list has its position. */
 void history_ask(struct top *t, const struct sheet *s);
 void history_title(const struct top *t, struct sheet *s, int y);
 void history_line(const struct top *t, struct sheet *s, int y, const struct item *i);
 const char *history_span(const struct top *t); /* "the last hour" */
-void history_next(struct top *t);              /* the next span */
-extern const char *const history_words[];      /* "hour", ...; ends with NULL */
-/* device.c: the upper part of a device's page; returns the line below it. */
+void history_next(struct top *t);              /* selects the next span */
+extern const char *const history_words[];      /* "hour", ...; NULL-terminated */
+/* device.c: the upper part of a device's page; returns the next line. */
 int device_page(const struct top *t, struct sheet *s, int y, int h, const struct node_now *n,
                 const struct device_now *d);

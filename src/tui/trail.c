@@ -1,4 +1,4 @@
-/* trail.c: short rows of bytes by name; at each tick those without a new value go: what is gone costs nothing. */
+/* trail.c: short rows of bytes by name; each tick drops rows without a new value, so that old ones need no memory. */
 #include "tui/trail.h"
 
 #include "base/lookup.h"
@@ -23,7 +23,7 @@ struct trails *trails_new(void)
     return mem_zero(1, sizeof(struct trails));
 }
 
-/* Those of this tick stay. */
+/* Keeps only rows of this tick. */
 static void drop_older(struct trails *t)
 {
     struct lookup kept = {0};
@@ -61,7 +61,7 @@ static void add_value(struct trails *t, const char *key, int64_t share)
         mem_copy_str(r->key, sizeof(r->key), key);
         lookup_add(&t->all, lookup_hash(key), r);
     }
-    if (r->tick == t->tick) /* two of one name */
+    if (r->tick == t->tick) /* two with the same name */
         return;
     r->tick = t->tick;
     if (r->n == TRAIL_LEN)
@@ -96,7 +96,7 @@ void trails_tick(struct trails *t, const struct view *v)
     drop_older(t);
 }
 
-/* The newest of both that fit. */
+/* The newest values of both that fit. */
 static void put_before(struct trails *t, const char *key, const uint8_t *v, size_t n)
 {
     struct trail *r = find_trail(t, key);
@@ -109,11 +109,11 @@ static void put_before(struct trails *t, const char *key, const uint8_t *v, size
     r->n += more;
 }
 
-/* A lane with its gaps filled. */
+/* Copies a lane and fills its gaps. */
 static void hold_values(const struct lane *l, size_t bins, uint8_t out[LANE_BINS])
 {
     enum { HOLD = 65 };
-    size_t known = 0; /* 1 + where the last known one is */
+    size_t known = 0; /* 1 + index of the last known value */
 
     for (size_t i = 0; i < bins; i++) {
         if (l->util[i] != LANE_UNKNOWN)

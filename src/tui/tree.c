@@ -1,7 +1,6 @@
 /*
- * tree.c: the tree of processes: each below the one that started it. A node knows of processes on its GPUs alone, and
- * of each one's parent and topmost ancestor: a parent that is not in the list is passed over for the ancestor, where
- * that one is.
+ * tree.c: the process tree: each process below its parent. A node only reports processes on its GPUs, with each one's
+ * parent and topmost ancestor. If the parent is not in the list, the ancestor is used, if listed.
  */
 #include "base/mem.h"
 #include "base/order.h"
@@ -12,12 +11,12 @@ enum { DEPTH_MAX = 20 };
 struct twig {
     const struct node_now *n;
     int32_t pid;
-    size_t at; /* in the list; of a process on several GPUs the first */
+    size_t at; /* index in the list; the first one of a process on several GPUs */
 };
 
 COMPARE(by_pid, struct twig, ORDER(x->n, y->n) ?: ORDER(x->pid, y->pid) ?: ORDER(x->at, y->at))
 
-/* Its first line, or SIZE_MAX. */
+/* Index of its first line, or SIZE_MAX. */
 static size_t find(const struct twig *v, size_t n, const struct node_now *node, int32_t pid)
 {
     size_t lo = COUNT_BEFORE(n, i, by_pid(&v[i], &(struct twig){node, pid, 0}) < 0);
@@ -39,7 +38,7 @@ static void join(struct link *l, size_t parent, size_t at)
     l[parent].last = at;
 }
 
-/* From `at` down, in the order of the list, into `to`. */
+/* Copies the subtree at `at` to `to`, in list order. */
 static size_t walk(struct item *from, struct link *l, size_t at, struct item *to, size_t n)
 {
     size_t root = at;
@@ -64,7 +63,7 @@ static size_t walk(struct item *from, struct link *l, size_t at, struct item *to
     }
 }
 
-/* Does a chain of parents lead from `at` to `to`? Nothing that loops may be joined. */
+/* Whether `to` is an ancestor of `at`: prevents cycles. */
 static bool leads(const struct link *l, size_t at, size_t to)
 {
     for (; at != SIZE_MAX; at = l[at].parent)
