@@ -1,7 +1,7 @@
 /*
- * backfill.c: `muster simulate --backfill`: the past of an invented cluster, as fast as it can be made. Nodes take
- * turns a span at a time, so that the store gets it in the order of time; a span is a raw bucket of the store's (2 h)
- * or a whole part or multiple of one, so that a bucket's chunks come whole.
+ * backfill.c: `muster simulate --backfill`: the history of a simulated cluster, as fast as possible. Nodes take turns,
+ * one span at a time, so that the store gets data in order of time. A span is a raw bucket of the store (2 h), or an
+ * integer part or multiple of it, so that a bucket's chunks are complete.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 #define BUCKET_MS (2 * 3600000ll)
 enum { METRICS_MOST = 40, TICKS_USUAL = 720, CELLS_MOST = WIRE_CELLS_MAX / 2 };
 
-struct on_gpu { /* the process on a GPU, as its record will say */
+struct on_gpu { /* the process on a GPU, for its record */
     bool any;
     struct proc_fact fact;
     int64_t first_ms, last_ms, mem_max;
@@ -41,12 +41,12 @@ struct backfill {
     struct replay *trace;
     struct back_node *nodes;
     int64_t from_ms, to_ms, span_ms;
-    int64_t until_ms; /* as told: the demo's opening */
+    int64_t until_ms; /* as configured: the start of the demo's story */
     uint64_t samples, batches, procs;
     struct progress progress;
 };
 
-/* How long a batch is. */
+/* Length of a batch. */
 static int64_t span_of(const struct simulate_conf *conf)
 {
     int64_t most = MIN(TICKS_MAX - 1, CELLS_MOST / (conf->gpus * METRICS_MOST + 16)), bucket = BUCKET_MS / conf->every;
@@ -80,7 +80,7 @@ static void put_proc(struct backfill *b, struct back_node *n, size_t gpu, bool e
 static void see_procs(struct backfill *b, struct back_node *n, int64_t at_ms)
 {
     const struct demo_cluster_node *c = &n->node;
-    size_t u = 0; /* uses are by slot */
+    size_t u = 0; /* uses are sorted by slot */
 
     for (size_t i = 0; i < c->n_gpus; i++) {
         const struct proc_use *use = u < c->n_uses && c->uses[u].slot == i + 1 ? &c->uses[u++] : NULL;
@@ -111,7 +111,7 @@ static int seal(struct backfill *b, struct back_node *n, struct err *err)
     if (!batch.n_ticks)
         return 0;
     if (!hub)
-        batch.n_uses = 0; /* the records say it better: who was there when */
+        batch.n_uses = 0; /* the records have the exact times */
     batch.key.run = n->run;
     batch.key.number = ++n->number;
     r = import_sink_batch(b->in, n->in, &batch, err);
@@ -128,7 +128,7 @@ static int seal(struct backfill *b, struct back_node *n, struct err *err)
     return r;
 }
 
-/* To a hub go the processes with their batch, so a batch ends where they change. */
+/* A hub gets processes with their batch, so a batch ends when they change. */
 static int changed(struct backfill *b, struct back_node *n, struct err *err)
 {
     if (!import_sink_is_hub(b->in) || n->procs_seen == n->node.procs_changed)
@@ -147,7 +147,7 @@ static int play_span(struct backfill *b, struct back_node *n, int64_t from_ms, i
             break;
         uint64_t was = n->node.procs_changed;
         demo_cluster_tick(&n->node, at, spare ? spare : n->gather);
-        if (spare) { /* the tick belongs to the new list: what came before goes first */
+        if (spare) { /* the tick belongs to the new list: send the earlier ones first */
             if (was != n->node.procs_changed)
                 r = seal(b, n, err);
             if (r == 0)
@@ -159,7 +159,7 @@ static int play_span(struct backfill *b, struct back_node *n, int64_t from_ms, i
                 gather_value(n->gather, one.columns[c].slot, one.columns[c].metric, one.columns[c].v[0]);
             gather_uses(n->gather, one.uses, one.n_uses);
             gather_reset(spare);
-        } else if (!demo_cluster_has_trouble(&n->node, DEMO_CLUSTER_HUNG, at)) { /* or nobody knows who is there */
+        } else if (!demo_cluster_has_trouble(&n->node, DEMO_CLUSTER_HUNG, at)) { /* else unknown */
             see_procs(b, n, at);
         }
     }
@@ -183,7 +183,7 @@ static int start_node(struct backfill *b, int64_t i, struct err *err)
     n->node.tells |= conf->work;
     n->gather = gather_new();
     n->on = mem_zero((size_t)conf->gpus, sizeof(*n->on));
-    n->run = fnv64(name, sizeof(name)); /* the same past again is the same run: it counts once */
+    n->run = fnv64(name, sizeof(name)); /* the same history again is the same run: counted once */
     node_id_text(&n->node.id, n->key);
     int r = import_sink_node(b->in, n->key, n->node.fact.name, &n->in, err);
     if (r == 0)
@@ -249,7 +249,7 @@ int backfill_run(const struct simulate_conf *conf, struct err *err)
     b.until_ms = until;
     b.to_ms = until / conf->every * conf->every;
     b.from_ms = b.to_ms - conf->backfill / conf->every * conf->every;
-    if (conf->demo) /* up to the opening, where what is live begins */
+    if (conf->demo) /* up to the story's start, where live data starts */
         b.to_ms += conf->every;
     if (b.from_ms <= 0)
         return err_set(err, -EINVAL, "--backfill: that is before 1970");

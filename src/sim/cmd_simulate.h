@@ -1,4 +1,4 @@
-/* cmd_simulate.h: many invented nodes talking to a hub over real HTTP, as agents do: numbered batches, kept until
+/* cmd_simulate.h: many simulated nodes that send to a hub over real HTTP like agents: numbered batches, kept until
  * acknowledged. */
 #pragma once
 
@@ -11,5 +11,5 @@ struct simulate_conf {
     bool demo, quiet, work;
 };
 
-/* The past instead, as fast as it goes: into a folder, or to a hub. 0 or -errno. */
+/* Generates history as fast as possible, to a folder or a hub. Returns 0 or -errno. */
 int backfill_run(const struct simulate_conf *conf, struct err *err);

@@ -1,14 +1,14 @@
 /*
- * crowd.c: nodes as load for a hub, made with little processor time, so that the hub on the same machine has it. Actors
- * play the trace and encode a body each interval; every node sends its actor's body in a frame of its own, with its own
- * key, facts, token and connection, and keeps it until it is acknowledged (uplink/packets.h). Not libevent: a socket
- * and two buffers a node.
+ * crowd.c: nodes as load for a hub, with little CPU time, which the hub on the same machine needs. Actors play the
+ * trace and encode a body per interval. Every node sends its actor's body in its own frame, with its own key, facts,
+ * token and connection, and keeps it until acknowledged (uplink/packets.h). Without libevent: a socket and two buffers
+ * per node.
  *
- * With an actor for each node (`plain`), a node sends as soon as its actor has closed a batch, in the interval that the
- * hub asks for, and tries again soon after a failure: as an agent does, but for the spool. With fewer actors than nodes
- * they send spread evenly over the interval, whatever phase the hub tells, each from an address of its own. Of several
- * hubs a node begins with one, and goes to the next when that fails it. With fewer connections than nodes these share
- * them, a request at a time, as agents behind a proxy do.
+ * With an actor per node (`plain`), a node sends as soon as its actor has closed a batch, in the interval set by the
+ * hub, and retries soon after a failure, like an agent without the spool. With fewer actors than nodes, requests are
+ * spread evenly over the interval, regardless of the hub's phase, each from its own address. With several hubs a node
+ * starts with one and changes to the next after a failure. With fewer connections than nodes, nodes share them, one
+ * request at a time, like agents behind a proxy.
  */
 #include "sim/crowd.h"
 
@@ -29,52 +29,52 @@
 #include "sim/demo_cluster.h"
 #include "uplink/packets.h"
 
-#define SLOT_MS     10   /* time goes by in steps of this: actors first, then the nodes that are due */
-#define LOOK_SLOTS  20   /* how often nodes are looked at that wait for the hub or for another try */
-#define INTERVAL_MS 5000 /* until the hub has said */
+#define SLOT_MS     10   /* time step: actors first, then the due nodes */
+#define LOOK_SLOTS  20   /* interval of checks of nodes that wait for the hub or for a retry */
+#define INTERVAL_MS 5000 /* until the hub sets another */
 #define PER_POST    16
-#define WAITING_MAX 64 /* batches a node keeps that repeats others; then it makes no more until the hub takes some */
+#define WAITING_MAX 64 /* batches kept by a node that repeats others; then it stops until the hub accepts some */
 #define TIMEOUT_MS  15000
 #define ANSWER_MAX  (64u << 10)
-#define LATENCY_MAX 20000 /* ms; counted one by one */
-#define SETTLE_MS   60000 /* the first minute, with everybody's enrolment, is counted apart */
+#define LATENCY_MAX 20000 /* ms; exact counts */
+#define SETTLE_MS   60000 /* the first minute, with all enrolments, is counted separately */
 #define FD_OTHERS   32
 
-enum { FREE_RANGE = 200 }; /* 127.A.B.C: the last number of an address, so that each node has one of its own */
+enum { FREE_RANGE = 200 }; /* last number of an address 127.A.B.C, so that each node has its own */
 
 struct actor {
     struct demo_cluster_node node;
     struct gather *gather;
-    struct buf frame; /* the newest batch, as nobody's */
+    struct buf frame; /* the newest batch, without a node */
     uint64_t made, samples, procs_id, procs_seen;
 };
 
 struct member {
-    struct member *next; /* of those that are due in the same slot */
+    struct member *next; /* next node due in the same slot */
     struct actor *actor;
-    size_t hub;            /* which of the crowd's */
+    size_t hub;            /* index of its hub */
     int fd;                /* -1: not connected */
-    struct member *behind; /* in the queue for a connection */
+    struct member *behind; /* next in the queue for a connection */
     bool waits, busy, writable, greeted;
     uint64_t took; /* the actor's batch it has */
     struct node_id id;
     uint64_t run, number;
     char *name, *token;
     struct enclosure *facts, *procs;
-    int64_t first_slot; /* it is not there before */
+    int64_t first_slot; /* it does not exist before */
     struct packets queue;
-    struct sent_blobs blobs; /* of the request under way */
+    struct sent_blobs blobs; /* of the request in flight */
     struct buf in, out;
-    size_t sent;                   /* of out */
+    size_t sent;                   /* bytes sent of out */
     int64_t sent_ms, retry_ms;     /* monotonic; retry: nothing is sent before */
-    int64_t began_ms, interval_ms; /* plain: first tick of the batch being filled, monotonic; as the hub asks */
+    int64_t began_ms, interval_ms; /* plain: first tick of the current batch, monotonic; interval set by the hub */
 };
 
 struct crowd_hub {
     const char *name;
     int port;
     struct sockaddr_storage at;
-    socklen_t len; /* 0: its name is not resolved yet */
+    socklen_t len; /* 0: the name is not resolved yet */
     char host[80];
 };
 
@@ -85,16 +85,16 @@ struct crowd {
     size_t n_hubs;
     int epoll;
     FILE *ledger;      /* NULL: none */
-    const char *token; /* that nodes come with */
-    FILE *tokens;      /* their own are noted here; NULL: nowhere */
-    int64_t story_ms;  /* of the demo: its opening */
+    const char *token; /* initial token of the nodes */
+    FILE *tokens;      /* their own tokens are written here; NULL: not written */
+    int64_t story_ms;  /* of the demo: the start of its story */
     struct wire_enc *enc;
     struct actor *actors;
-    struct member *members, **due; /* due: by slot of the interval; not plain */
+    struct member *members, **due; /* due: by slot of the interval; not for plain */
     size_t n_slots, tick_slots;
-    int *idle; /* connections that nobody uses, a ring, longest ago first; NULL: each node has its own */
+    int *idle; /* unused connections, a ring, oldest first; NULL: each node has its own */
     size_t n_idle, idle_at, n_open;
-    struct member *queue, **queue_end; /* for a connection */
+    struct member *queue, **queue_end; /* waiting for a connection */
     int64_t slot, start_ms;            /* monotonic */
     bool ending;
     struct answer answer;
@@ -112,8 +112,8 @@ static void on_signal(UNUSED int sig)
 
 /* ---- actors ---- */
 
-/* The checksum of one value: CRC-32 of node, time, slot, metric, value; a batch's is their sum, so that order does not
- * matter. */
+/* The checksum of one value: CRC-32 of node, time, slot, metric, value. A batch's checksum is the sum, so that order
+ * does not matter. */
 static uint64_t value_sum(const struct batch *b, size_t i, size_t t)
 {
     char room[64];
@@ -176,7 +176,7 @@ static void member_hang_up(struct crowd *c, struct member *m)
     buf_fini(&m->out);
 }
 
-/* status 0: there was no answer, or none to make sense of. */
+/* status 0: no valid response. */
 static void member_fail(struct crowd *c, struct member *m, int status, const char *why)
 {
     bool first = m->busy && c->failures++ == 0, denied = status == 401 || status == 403;
@@ -188,14 +188,14 @@ static void member_fail(struct crowd *c, struct member *m, int status, const cha
         m->retry_ms = clock_mono_ms() + 200 + (int64_t)(rand_unit() * 600);
     if (m->busy)
         m->hub = (m->hub + 1) % c->n_hubs;
-    if (denied && strcmp(m->token, c->token) != 0) { /* its own is of another store */
+    if (denied && strcmp(m->token, c->token) != 0) { /* its own token is for another store */
         free(m->token);
         m->token = mem_str(c->token);
     }
     member_hang_up(c, m);
 }
 
-/* A node has an address of its own where the hub is on this machine: 127.1.0.1 and up. */
+/* With the hub on this machine, each node has its own address: 127.1.0.1 and up. */
 static int bind_own(const struct crowd *c, const struct crowd_hub *h, size_t no, int fd)
 {
     struct sockaddr_in from = {.sin_family = AF_INET};
@@ -248,7 +248,7 @@ static bool member_connect(struct crowd *c, struct member *m)
     return true;
 }
 
-/* A connection for one request. False: it waits for one, or there is none. */
+/* Gets a connection for one request. Returns false if it must wait, or on failure. */
 static bool member_connected(struct crowd *c, struct member *m)
 {
     if (m->fd >= 0)
@@ -269,7 +269,7 @@ static bool member_connected(struct crowd *c, struct member *m)
     return true;
 }
 
-/* Others may have it. */
+/* Releases the connection. */
 static void member_lends(struct crowd *c, struct member *m)
 {
     if (!c->idle || m->busy || m->fd < 0)
@@ -300,7 +300,7 @@ static void member_write(struct crowd *c, struct member *m)
 
 /* ---- requests ---- */
 
-/* The next batch of its own: the actor's newest, when it has it not yet. */
+/* Makes the node's next batch from the actor's newest, if it is new. */
 static void member_make(struct crowd *c, struct member *m)
 {
     struct actor *a = m->actor;
@@ -349,7 +349,7 @@ static void member_send(struct crowd *c, struct member *m)
             return;
         char why[120];
         snprintf(why, sizeof(why), "cannot connect: %s", strerror(errno));
-        m->busy = true; /* it would be */
+        m->busy = true; /* it would wait */
         member_fail(c, m, 0, why);
         return;
     }
@@ -409,7 +409,7 @@ static void member_answered(struct crowd *c, struct member *m, struct str body)
     member_lends(c, m);
 }
 
-/* Those that wait for a connection, as far as there are any. */
+/* Serves waiting nodes while connections are available. */
 static void serve_queue(struct crowd *c)
 {
     while (c->queue && (c->n_idle || c->n_open < (size_t)c->conf->connections)) {
@@ -422,7 +422,7 @@ static void serve_queue(struct crowd *c)
     }
 }
 
-/* A whole answer, when it is there. */
+/* Handles a complete response. */
 static void member_read(struct crowd *c, struct member *m)
 {
     char room[4096];
@@ -443,7 +443,7 @@ static void member_read(struct crowd *c, struct member *m)
         return;
     struct str head = str_n(in.p, (size_t)(end - in.p)), body = str_n(end + 4, in.len - (size_t)(end + 4 - in.p));
     while (str_line(&head, &line))
-        if (str_cut(&line, ':', &name) && str_eq_nocase(name, "Content-Length")) /* a proxy writes it small */
+        if (str_cut(&line, ':', &name) && str_eq_nocase(name, "Content-Length")) /* a proxy sends it in lower case */
             str_uint(str_trim(line), &length);
     if (body.len < length)
         return;
@@ -454,13 +454,13 @@ static void member_read(struct crowd *c, struct member *m)
         str_line(&in, &first);
         if (first.len > 12)
             str_uint(str_n(first.p + 9, 3), &status);
-        if (c->plain && first.len > 13) /* only the words */
+        if (c->plain && first.len > 13) /* only the text */
             first = str_n(first.p + 13, first.len - 13);
         snprintf(why, sizeof(why), "%.*s", (int)MIN(first.len, 80u), first.p);
         member_fail(c, m, (int)status, why);
         return;
     }
-    struct buf whole = m->in; /* the answer may bring the next request */
+    struct buf whole = m->in; /* the response may start the next request */
     m->in = (struct buf){0};
     member_answered(c, m, str_n(body.p, (size_t)length));
     buf_fini(&whole);
@@ -468,7 +468,7 @@ static void member_read(struct crowd *c, struct member *m)
 
 /* ---- time ---- */
 
-/* plain: an actor and its node, in one go. */
+/* plain: an actor and its node. */
 static void plain_pass(struct crowd *c, struct actor *a)
 {
     struct member *m = &c->members[a - c->actors];
@@ -476,7 +476,7 @@ static void plain_pass(struct crowd *c, struct actor *a)
     if (a->node.trouble == DEMO_CLUSTER_DOWN)
         return;
     if (!gather_ticks(a->gather) && a->made)
-        m->began_ms = mono; /* the first batch is one tick, so that a screen fills at once */
+        m->began_ms = mono; /* the first batch is one tick, so that a screen shows data immediately */
     actor_tick(a);
     if (mono + c->conf->tick - m->began_ms >= m->interval_ms)
         actor_seal(c, a);
@@ -484,7 +484,7 @@ static void plain_pass(struct crowd *c, struct actor *a)
     member_send(c, m);
 }
 
-/* What waits for an answer or another try. */
+/* Checks nodes that wait for a response or a retry. */
 static void member_look(struct crowd *c, struct member *m)
 {
     if (m->busy && clock_mono_ms() - m->sent_ms > TIMEOUT_MS)
@@ -607,7 +607,7 @@ static int allow_files(int64_t nodes, struct err *err)
     if (getrlimit(RLIMIT_NOFILE, &rl) < 0 || rl.rlim_cur >= want)
         return 0;
     struct rlimit more = {want, MAX(rl.rlim_max, want)}, most = {rl.rlim_max, rl.rlim_max};
-    if (setrlimit(RLIMIT_NOFILE, &more) == 0) /* root may */
+    if (setrlimit(RLIMIT_NOFILE, &more) == 0) /* root may raise it */
         return 0;
     setrlimit(RLIMIT_NOFILE, &most);
     return err_set(err, -EMFILE,
@@ -712,7 +712,7 @@ static void stop(struct crowd *c)
         fclose(c->tokens);
 }
 
-/* Lines "node token", later ones count. */
+/* Lines "node token"; later ones replace earlier ones. */
 static void read_tokens(struct crowd *c, struct str text)
 {
     struct str line, node;
@@ -768,7 +768,7 @@ int crowd_run(const struct simulate_conf *conf, const struct replay *trace, cons
     own.connections = c->plain || own.connections >= own.nodes ? 0 : own.connections;
     int r = allow_files(own.connections ? own.connections : own.nodes, err);
     if (c->plain)
-        r = 0; /* it does what it can */
+        r = 0; /* continue with what is allowed */
     if (r == 0 && own.until && clock_parse(own.until, strlen(own.until), &c->story_ms) < 0)
         r = err_set(err, -EINVAL, "--until: '%s' is not a time", own.until);
     for (size_t i = 0; i < c->n_hubs && r == 0; i++)

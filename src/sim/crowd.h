@@ -1,5 +1,5 @@
 /*
- * crowd.h: simulates nodes in one process: each plays a part of its own, or, of thousands, a few (the actors) do and
+ * crowd.h: simulates nodes in one process. Each node plays its own data; with thousands of nodes a few actors do, and
  * the others repeat their values.
  */
 #pragma once
@@ -17,8 +17,7 @@ struct crowd_place {
     int port;
 };
 
-/* As simulate_run. conf->actors 0: one for each node; else hubs are IPv4 addresses. Nodes are spread over the hubs.
- * ledger: a line for each batch made, with a checksum of its values, so that another program can tell what must be in
- * the store; NULL: none. */
+/* Like simulate_run. conf->actors 0: one per node; else hubs are IPv4 addresses. Nodes are distributed over the hubs.
+ * ledger: a line per batch with a checksum of its values, so that another program can check the store; NULL: none. */
 int crowd_run(const struct simulate_conf *conf, const struct replay *trace, const struct crowd_place *hubs, size_t n,
               const char *token, FILE *ledger, struct err *err);

@@ -1,6 +1,6 @@
 /*
- * demo.c: makes up the demo's past: a week that leads to the scene with which it opens, with what happened and was
- * booked and run meanwhile, so that every screen tells the same story from the first second.
+ * demo.c: generates the demo's history: a week that leads to the initial scene, with events, bookings and runs, so
+ * that all screens are consistent from the first second.
  */
 #include "sim/demo.h"
 
@@ -16,9 +16,9 @@
 #include "store/samples.h"
 #include "wire/wire.h"
 
-#define STORY "demo_story" /* the setting that has the moment of the opening */
+#define STORY "demo_story" /* the setting with the start time of the story */
 
-/* The week that leads to the opening. */
+/* The week before the story starts. */
 static int make_past(const char *dir, int64_t story_ms, struct err *err)
 {
     AUTO_FREE char *data = mem_str(dir);
@@ -72,7 +72,7 @@ int demo_config(const char *dir, struct err *err)
     return r < 0 ? r : file_write(path, 0600, text.p, text.len, err);
 }
 
-/* ---- what else happened ---- */
+/* ---- events and bookings ---- */
 
 static const struct {
     unsigned char node;
@@ -93,7 +93,7 @@ static const struct {
 
 static const struct {
     unsigned char node, first, count;
-    short from_min, until_min, made_min; /* before the opening: below 0 */
+    short from_min, until_min, made_min; /* before the start: below 0 */
     const char *person, *comment;
 } booked[] = {
     {3, 5, 1, 120, 480, -95, "ben", "ablations for the paper"},
@@ -133,7 +133,7 @@ static void put_bookings(struct store *s, const struct demo_cluster_node *nodes,
             buf_addf(&places, "%s%d", places.len ? "," : "", k);
         }
         AUTO_FREE char *place = mem_fmt("%s:%s", n->fact.name, places.p);
-        int64_t quarter_ms = 15 * MINUTE_MS, base_ms = story_ms / quarter_ms * quarter_ms; /* as people book */
+        int64_t quarter_ms = 15 * MINUTE_MS, base_ms = story_ms / quarter_ms * quarter_ms; /* rounded, as users book */
         struct booking b = {.id = (int64_t)i + 1,
                             .kind = BOOKING_FIRM,
                             .from_ms = base_ms + booked[i].from_min * MINUTE_MS,
@@ -151,16 +151,16 @@ static void put_bookings(struct store *s, const struct demo_cluster_node *nodes,
     }
 }
 
-/* ---- runs: what people recorded of what they ran ---- */
+/* ---- runs: recorded commands ---- */
 
 struct run {
     int32_t pid;
     int64_t start_ms;
     char person[64], cmd[CMD_MAX];
-    unsigned gpus; /* a bit each */
+    unsigned gpus; /* a bit per GPU */
 };
 
-/* Nobody records a notebook or a service. */
+/* Notebooks and services are not recorded. */
 static const char *recorded(const char *cmd)
 {
     static const char *const scripts[] = {"train.py", "finetune.py"};
@@ -206,7 +206,7 @@ static unsigned gpus_of(const struct demo_cluster_node *n, size_t proc)
     return gpus;
 }
 
-/* Who has gone since the last look, and who has come. */
+/* Compares the processes with the previous state: ends runs that are gone and starts new ones. */
 static void see_runs(struct store *s, const struct demo_cluster_node *n, struct run *runs, size_t *n_runs,
                      int64_t at_ms)
 {
@@ -229,7 +229,7 @@ static void see_runs(struct store *s, const struct demo_cluster_node *n, struct 
     *n_runs = kept;
 }
 
-/* All that began up to now: what is there already is not put twice. Plays n up to now. */
+/* Writes all runs started up to now, and plays n up to now. Existing ones are not written again. */
 static void put_runs(struct store *s, struct demo_cluster_node *n, int64_t now_ms)
 {
     struct run runs[DEMO_CLUSTER_DEMO_GPUS];
@@ -245,12 +245,12 @@ static void put_runs(struct store *s, struct demo_cluster_node *n, int64_t now_m
         seen = n->procs_changed;
     }
     gather_free(g);
-    for (size_t i = 0; i < n_runs; i++) /* of a node in trouble nobody will say that it ended */
+    for (size_t i = 0; i < n_runs; i++) /* a node in trouble reports no ends */
         put_run(s, n, &runs[i],
                 n->trouble == DEMO_CLUSTER_WELL ? demo_cluster_until_ms(n, (size_t)__builtin_ctz(runs[i].gpus)) : 0);
 }
 
-/* The sixth went silent before the opening: a hub shows nodes it knew before it was started as down. */
+/* The sixth node went down before the start: a hub shows nodes known from before its start as down. */
 static void put_silent(struct store *s, const struct demo_cluster_node *node)
 {
     AUTO_BUF facts = BUF_INIT(WIRE_BODY_MAX);
@@ -267,7 +267,7 @@ static void put_silent(struct store *s, const struct demo_cluster_node *node)
     store_put(s, STORE_NODE, &n, 1, NULL, NULL);
 }
 
-/* The opening is at the folder's first start, and stays there: the same story goes on after a restart. */
+/* The story starts at the folder's first start. The time is kept: a restart continues the same story. */
 static int story_of(struct store *s, int64_t *ret_ms, struct err *err)
 {
     AUTO_BUF text = BUF_INIT(64);
@@ -296,7 +296,7 @@ int demo_prepare(const char *dir, char story[32], struct err *err)
         goto out;
     for (unsigned i = 0; i < DEMO_CLUSTER_DEMO_NODES; i++)
         demo_cluster_init_demo(&nodes[i], trace, i, story_ms);
-    nodes[DEMO_CLUSTER_DEMO_NODES - 1].fact.tick_ms = MINUTE_MS; /* as its past has it */
+    nodes[DEMO_CLUSTER_DEMO_NODES - 1].fact.tick_ms = MINUTE_MS; /* as in its history */
     put_silent(s, &nodes[DEMO_CLUSTER_DEMO_NODES - 1]);
     if (fresh) {
         put_events(s, nodes, story_ms);

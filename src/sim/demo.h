@@ -1,10 +1,11 @@
-/* demo.h: what a demo's hub must already know when it starts: a week gone by, and the node that went down before. */
+/* demo.h: data that a demo's hub needs at its start: a week of history, and the node that is down. */
 #pragma once
 
 #include "base/err.h"
 
-/* Put it into the data folder: the week only where there is no history yet. story: when it opened, for
- * `muster simulate --cast-demo --until`, which goes on from there. */
+/* Writes it into the data folder; the week only if there is no history yet. Sets story to the start time of the story,
+ * for `muster simulate --cast-demo --until`, which continues it. */
 int demo_prepare(const char *dir, char story[32], struct err *err);
-/* DIR/demo.yaml: the invented people's teams and companies, and bookings for whoever looks. Written where it is not. */
+/* Writes DIR/demo.yaml with teams and companies of the simulated users, and bookings of the viewer, unless it exists.
+ */
 int demo_config(const char *dir, struct err *err);

@@ -1,6 +1,6 @@
 /*
- * demo_cluster.c: nodes that play a recorded trace. Each GPU loops over a stretch of the trace that fits its job, at
- * its own place and pace.
+ * demo_cluster.c: nodes that play a recorded trace. Each GPU loops over a section of the trace that fits its job, with
+ * its own offset and speed.
  */
 #include "sim/demo_cluster.h"
 
@@ -11,14 +11,14 @@
 #include "base/version.h"
 #include "model/work.h"
 
-#define CLOCK_MAX_HZ 1980000000 /* of the H200 that was recorded */
+#define CLOCK_MAX_HZ 1980000000 /* of the recorded H200 */
 
-/* What a job looks like on the trace: a stretch of it, looped, and memory on top of what was recorded. */
+/* The parameters of a job: a section of the trace, looped, and additional memory. */
 static const struct scene {
     const char *program, *cmd;
     int64_t from_ms, to_ms;
     int64_t mem_min, mem_max;            /* GiB added */
-    int minutes;                         /* typical length */
+    int minutes;                         /* typical duration */
     int sm, tensor, fp32, integer, dram; /* activity while busy, in percent: tests/data/truework.csv has such jobs */
 } scenes[] = {
     {"python", "python train.py --config configs/7b.yaml", 114500, 134500, 60, 120, 180, 94, 56, 4, 17, 31},
@@ -33,7 +33,7 @@ static const struct scene {
 enum { SCENE_TRAIN, SCENE_TUNE, SCENE_SERVE, SCENE_DIFFUSE, SCENE_EVAL, SCENE_NOTEBOOK };
 static const char *const people[] = {"kim", "lee", "ana", "raj", "mia", "tom", "zoe", "ben"};
 
-/* The login of one of many: the first have names of their own. */
+/* The login of one of many users: the first ones have real names. */
 static void person(unsigned who, char out[16])
 {
     static const char *const first[] = {"ada", "bo", "cy",  "dev", "eli", "fay", "gus",  "hal", "ida", "jo",
@@ -50,11 +50,11 @@ static void person(unsigned who, char out[16])
 }
 
 struct demo_cluster_gpu {
-    int scene; /* -1: nobody */
+    int scene; /* -1: none */
     int64_t offset_ms, mem_add;
-    int64_t until_ms; /* job's end, or when a free GPU may be taken again */
+    int64_t until_ms; /* end of the job, or the time from which a free GPU may be used again */
     int64_t energy_mj, busy_us;
-    uint16_t proc; /* index into procs, when scene >= 0 */
+    uint16_t proc; /* index into procs, if scene >= 0 */
 };
 
 enum { PIDS_START = 2000, PIDS_END = 4000000, STRIDE_MS = 7919 };
@@ -64,7 +64,7 @@ static int pick(struct prng *g, int n)
     return (int)(prng_next(g) % (uint64_t)n);
 }
 
-/* A job takes `count` GPUs from `first` on; they play the same stretch a moment apart, as one job's GPUs do. */
+/* A job uses `count` GPUs from `first` on; they play the same section slightly shifted, like GPUs of one job. */
 static void start_job(struct demo_cluster_node *n, size_t first, size_t count, int scene, unsigned who,
                       int64_t start_ms, int64_t until_ms)
 {
@@ -113,7 +113,7 @@ static void end_job(struct demo_cluster_node *n, uint16_t proc, int64_t now_ms)
     n->procs_changed++;
 }
 
-/* Who: of a few anybody; of many some come often and most seldom, and who comes often changes by the week. */
+/* Selects a user: with few users all are equal; with many, some come often and most rarely, changing by the week. */
 static unsigned somebody(struct demo_cluster_node *n, int64_t now_ms)
 {
     if (!n->people)
@@ -122,7 +122,7 @@ static unsigned somebody(struct demo_cluster_node *n, int64_t now_ms)
     return (unsigned)((uint64_t)(x * x * n->people) + (uint64_t)(now_ms / (7 * 86400000ll)) * 3) % n->people;
 }
 
-/* Somebody comes: a whole node now and then, mostly one to four GPUs next to each other. */
+/* May start a job: sometimes on a whole node, mostly on one to four adjacent GPUs. */
 static void maybe_start(struct demo_cluster_node *n, size_t at, int64_t now_ms)
 {
     size_t room = 0;
@@ -148,7 +148,7 @@ static void direct(struct demo_cluster_node *n, int64_t now_ms)
     }
 }
 
-/* The demo's opening: what a lab looks like on a working day. */
+/* The demo's initial scene: a lab on a working day. */
 static const struct {
     unsigned char node, first, count, scene, who, mem_gib;
     short ago_min, left_min;
@@ -159,7 +159,8 @@ static const struct {
     {3, 2, 1, SCENE_DIFFUSE, 4, 25, 12, 25},   {3, 4, 1, SCENE_EVAL, 7, 8, 3, 9},
     {4, 0, 4, SCENE_TRAIN, 0, 70, 90, 9000},   {5, 0, 2, SCENE_TUNE, 2, 50, 50, 9000},
 };
-/* The opening's free GPUs are so since then; those taken were free for a while before: it is a hold of its own. */
+/* The scene's free GPUs are free since then. Its used GPUs were free for a while before, so that each is a separate
+ * hold. */
 enum { FREE_FOR_MIN = 95, EMPTY_MIN = 25 };
 
 static bool is_in_opening(const struct demo_cluster_node *n, size_t gpu)
@@ -175,7 +176,7 @@ static void clear_gpu(struct demo_cluster_node *n, size_t gpu, int64_t now_ms)
         end_job(n, n->gpus[gpu].proc, now_ms);
 }
 
-/* Who is there at the opening comes when it says; the other GPUs are free from some time before until some after. */
+/* Jobs of the scene start at their time; the other GPUs are free from some time before until some time after. */
 static void follow_story(struct demo_cluster_node *n, int64_t now_ms)
 {
     int64_t opening_ms = n->story_ms / MINUTE_MS * MINUTE_MS;
@@ -204,7 +205,7 @@ static void follow_story(struct demo_cluster_node *n, int64_t now_ms)
     }
 }
 
-/* Who comes and who goes up to this moment. */
+/* Starts and ends jobs up to this time. */
 static void move_on(struct demo_cluster_node *n, int64_t at_ms)
 {
     if (!n->story_ms)
@@ -212,7 +213,7 @@ static void move_on(struct demo_cluster_node *n, int64_t at_ms)
     while (n->story_ms && n->directed_ms + MINUTE_MS <= at_ms) {
         n->directed_ms += MINUTE_MS;
         if (n->trouble != DEMO_CLUSTER_WELL && n->directed_ms >= n->trouble_ms)
-            continue; /* nobody comes any more */
+            continue; /* no new jobs */
         follow_story(n, n->directed_ms);
         direct(n, n->directed_ms);
     }
@@ -258,7 +259,7 @@ static void init(struct demo_cluster_node *n, const struct replay *trace, const 
                                     .next_pid = PIDS_START,
                                     .last_ms = now_ms};
     for (int i = 0; i < 3; i++)
-        prng_next(&n->rng); /* nearby seeds part ways */
+        prng_next(&n->rng); /* makes nearby seeds diverge */
     uint64_t a = prng_next(&n->rng), b = prng_next(&n->rng);
     memcpy(n->id.b, &a, 8);
     memcpy(n->id.b + 8, &b, 8);
@@ -289,7 +290,7 @@ void demo_cluster_init_demo(struct demo_cluster_node *n, const struct replay *tr
 {
     static const struct {
         enum demo_cluster_trouble trouble;
-        int minutes; /* for so long at the opening */
+        int minutes; /* duration at the start of the story */
     } troubles[DEMO_CLUSTER_DEMO_NODES] = {[4] = {DEMO_CLUSTER_HUNG, 4}, [5] = {DEMO_CLUSTER_DOWN, 37}};
     int64_t begin_ms = story_ms / MINUTE_MS * MINUTE_MS - DEMO_CLUSTER_PAST_MS;
 
@@ -337,7 +338,7 @@ void demo_cluster_fini(struct demo_cluster_node *n)
     *n = (struct demo_cluster_node){0};
 }
 
-/* What the parts of the GPU do, which the trace does not have: as jobs like this one, as far as it is busy. */
+/* Activity of the GPU's parts, which the trace does not have: as in similar jobs, scaled by utilisation. */
 static void add_activity(const struct scene *scene, const char *model, struct sample *s)
 {
     int64_t util = sample_has(s, M_util) ? s->v[M_util] : 0, v;
@@ -378,7 +379,7 @@ static void play_gpu(struct demo_cluster_node *n, size_t i, int64_t at_ms, struc
         to = scenes[gpu->scene].to_ms;
     }
     struct sample s = {0};
-    /* Whole seconds apart, a loop of whole seconds would show the same few rows again and again. */
+    /* With whole seconds between ticks, a loop of whole seconds would repeat the same few rows. */
     int64_t moved_ms = n->every_ms ? at_ms / n->every_ms * STRIDE_MS : at_ms;
     replay_at(n->trace, from + (moved_ms + gpu->offset_ms) % (to - from), &s);
     if (gpu->scene >= 0 && sample_has(&s, M_mem_used))
@@ -413,7 +414,7 @@ static void play_node(struct demo_cluster_node *n, int64_t at_ms, struct gather 
     sample_set(&s, M_ram_used, (38ll + jobs * 64) << 30);
     sample_set(&s, M_disk_total, 28000ll << 30);
     sample_set(&s, M_disk_used, 11234ll << 30);
-    sample_set(&s, M_disk_avail, 15366ll << 30); /* a twentieth is kept for root */
+    sample_set(&s, M_disk_avail, 15366ll << 30); /* 1/20 is reserved for root */
     n->net_rx += (20000 + pick(rng, 4000000) * jobs) * seconds;
     n->net_tx += (20000 + pick(rng, 1000000) * jobs) * seconds;
     sample_set(&s, M_net_rx, n->net_rx);

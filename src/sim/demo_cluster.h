@@ -1,6 +1,6 @@
 /*
- * demo_cluster.h: an invented cluster that plays the recorded H200 trace: nodes, GPUs, people and their jobs, which
- * begin and end. For the demo, for load and for tests; the same seed gives the same play.
+ * demo_cluster.h: a simulated cluster that plays the recorded H200 trace: nodes, GPUs, users and their jobs. For the
+ * demo, load and tests; the same seed gives the same result.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct demo_cluster_node {
     struct proc_list procs;
     struct proc_use *uses;
     size_t n_uses;
-    uint64_t procs_changed; /* grows when procs did: time to send them again */
+    uint64_t procs_changed; /* changes with procs: send them again */
     enum demo_cluster_trouble trouble;
     struct prng rng;
     struct demo_cluster_gpu *gpus;
@@ -25,34 +25,36 @@ struct demo_cluster_node {
     int64_t last_ms, boot_ms;
     int32_t next_pid;
     unsigned people;
-    int64_t every_ms; /* ticks this far apart each show another row of the trace; 0: as time goes */
+    int64_t every_ms; /* each tick this far apart shows the next row of the trace; 0: real time */
     int64_t net_rx, net_tx;
-    bool tells; /* its GPUs say what their parts do, as from Hopper on; the demo's do */
-    /* of the demo */
+    bool tells; /* its GPUs report activity of their parts (Hopper and later); the demo's do */
+    /* demo only */
     unsigned no;
-    int64_t story_ms;    /* the moment of its opening; 0: no story, jobs come and go by chance alone */
-    int64_t trouble_ms;  /* from when on it is in trouble */
-    int64_t directed_ms; /* who comes and goes is settled up to here, by whole minutes: however often it ticks */
-    struct prng noise;   /* for what does not say who comes */
+    int64_t story_ms;    /* start time of the story; 0: no story, jobs are random */
+    int64_t trouble_ms;  /* start of its trouble */
+    int64_t directed_ms; /* jobs are decided up to here, in whole minutes, regardless of the tick */
+    struct prng noise;   /* for everything except the choice of users */
 };
 
-/* Node number `no` of a cluster with this seed, named prefix + number. people: how many come; 0: the usual eight. */
+/* Node `no` of a cluster with this seed, named prefix + number. people: number of users; 0: eight. */
 void demo_cluster_init(struct demo_cluster_node *n, const struct replay *trace, const char *prefix, unsigned no,
                        unsigned gpus, uint64_t seed, unsigned people, int64_t now_ms);
-/* The demo's six nodes: at the moment story_ms one is down, one has a hung driver, a GPU is held and idle, and several
- * people are at work. It begins a week before, and the week leads there: whoever plays it up to the same moment, by the
- * minute, sees the same jobs and counters, so that what is live goes on where the past that was made up ends. */
+/*
+ * The demo's six nodes: at story_ms one is down, one has a hung driver, a GPU is allocated but idle, and several users
+ * work. It starts a week earlier and leads to that state. Every run to the same time, minute by minute, gives the same
+ * jobs and counters, so that live data continues the generated history.
+ */
 #define DEMO_CLUSTER_DEMO_NODES  6
 #define DEMO_CLUSTER_DEMO_GPUS   8
 #define DEMO_CLUSTER_DEMO_PREFIX "dgx"
 #define DEMO_CLUSTER_DEMO_SEED   20261115
 #define DEMO_CLUSTER_PAST_MS     (7ll * 1440 * 60000)
 void demo_cluster_init_demo(struct demo_cluster_node *n, const struct replay *trace, unsigned no, int64_t story_ms);
-/* Plays up to now; from there on it ticks as time goes. */
+/* Plays up to now; then ticks in real time. */
 void demo_cluster_catch_up(struct demo_cluster_node *n, int64_t now_ms);
 bool demo_cluster_has_trouble(const struct demo_cluster_node *n, enum demo_cluster_trouble trouble, int64_t at_ms);
-/* When who is on this GPU will go, as far as the story is known. */
+/* End of the current job on this GPU, as far as the story is known. */
 int64_t demo_cluster_until_ms(const struct demo_cluster_node *n, size_t gpu);
 void demo_cluster_fini(struct demo_cluster_node *n);
-/* Play up to at_ms and add one tick to g. A hung node adds its own metrics only. */
+/* Plays up to at_ms and adds one tick to g. A hung node adds only its own metrics. */
 void demo_cluster_tick(struct demo_cluster_node *n, int64_t at_ms, struct gather *g);
