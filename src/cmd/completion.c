@@ -1,7 +1,8 @@
 /*
- * completion.c: `muster completion SHELL`: what Tab offers, out of the table of subcommands and their options. A verb
- * is a lower-case word that begins an alternative of a command's args ("new|list|revoke [ID]"), or a line of the
- * command's own table, and has options of its own then.
+ * completion.c: `muster completion SHELL`: completions from the table of subcommands and options. A verb is a
+ * lower-case word that starts an alternative of a command's args ("new
+ * list
+ * revoke [ID]"), or an entry of the command's own table, which has its own options.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -24,9 +25,9 @@ const struct opt_cmd completion_help = {
     .opts = completion_opts,
 };
 
-/* ---- what a help's args say ---- */
+/* ---- parsing args ---- */
 
-/* The next alternative's first word; false: there is none left. */
+/* The first word of the next alternative. Returns false at the end. */
 static bool next_alternative(struct str *args, struct str *word)
 {
     while (str_cut(args, '|', word)) {
@@ -39,7 +40,7 @@ static bool next_alternative(struct str *args, struct str *word)
     return false;
 }
 
-/* The verbs with blanks between; empty: none. */
+/* The verbs, space-separated; empty: none. */
 static void verbs_of(const struct cmd *cmd, struct buf *out)
 {
     struct str args = str_of(cmd->help->args && !cmd->verbs ? cmd->help->args : ""), word;
@@ -64,7 +65,7 @@ static bool takes_command(const struct opt_cmd *help)
 
 /* ---- text inside the shells' quotes ---- */
 
-/* Within single quotes; also without what _arguments and _describe of zsh would read as their own. */
+/* Escapes text in single quotes, and optionally the special characters of zsh's _arguments and _describe. */
 static void add_quoted(struct buf *out, const char *s, const char *escape)
 {
     for (; *s; s++) {
@@ -78,7 +79,7 @@ static void add_quoted(struct buf *out, const char *s, const char *escape)
     }
 }
 
-/* The first option at or after o that is shown; NULL: no more. */
+/* The first visible option at or after o; NULL at the end. */
 static const struct opt *shown(const struct opt *o)
 {
     while (o->name && (o->hidden || o->type == OPT_SECTION))
@@ -92,7 +93,7 @@ static void add_choices(struct buf *out, const struct opt *o)
         buf_addf(out, "%s%s", i ? " " : "", o->choices[i]);
 }
 
-/* --name, and --no-name where the option is on unless told. */
+/* --name, or --no-name if the option is on by default. */
 static const char *flag_of(const struct opt *o, char out[OPT_FLAG_MAX + 6])
 {
     char name[OPT_FLAG_MAX];
@@ -103,7 +104,7 @@ static const char *flag_of(const struct opt *o, char out[OPT_FLAG_MAX + 6])
 
 /* ---- bash ---- */
 
-/* What follows a command: flags, words and rest, after what the word before asks for. */
+/* Completions after a command: flags, words and rest, after the values of the previous option. */
 static void bash_case(struct buf *out, const struct cmd *c)
 {
     AUTO_BUF verbs = BUF_INIT(2000);
@@ -200,7 +201,7 @@ static void zsh_case(struct buf *out, const struct cmd *c)
 
     buf_addf(out, "    %s)\n        ", c->name);
     verbs_of(c, &verbs);
-    if (c->verbs) { /* its verbs have options of their own: the words move on by one more */
+    if (c->verbs) { /* its verbs have their own options: shift the words by one more */
         buf_adds(out, "if ((CURRENT > 2)); then\n        shift words\n    ((CURRENT--))\n    case $words[1] in\n");
         for (const struct cmd *v = c->verbs; v->name; v++)
             zsh_case(out, v);
@@ -240,7 +241,7 @@ static void zsh(struct buf *out)
 
 /* ---- fish ---- */
 
-/* words: what must stand after "muster" for it to be meant; a command whose verb is typed is not meant any more. */
+/* words: the words required after "muster"; a command with a typed verb no longer matches. */
 static void fish_case(struct buf *out, const struct cmd *c, const char *words)
 {
     AUTO_BUF verbs = BUF_INIT(2000);

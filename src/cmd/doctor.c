@@ -1,7 +1,4 @@
-/*
- * doctor.c: `muster doctor`: checks that everything works here and says what to do where it does not. One line per
- * check.
- */
+/* doctor.c: `muster doctor`: checks the installation and suggests fixes. One line per check. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +55,7 @@ __attribute__((format(printf, 4, 5))) static void say(struct report *r, enum ver
     va_start(ap, fmt);
     buf_vaddf(&b, fmt, ap);
     va_end(ap);
-    plain_line(&clean, buf_str(&b)); /* it may quote a hub */
+    plain_line(&clean, buf_str(&b)); /* it may contain text of a hub */
     printf("%s  %-12s %s\n", words[v], what, clean.p ? clean.p : "");
     fflush(stdout);
     r->failed += v == FAIL;
@@ -173,7 +170,7 @@ static void ask_disk(struct report *r, const char *dir)
         say(r, OK, "disk", "'%s' can be written", dir);
 }
 
-/* What the data folder lacks, and what was set aside there. */
+/* Missing and damaged files of the data folder. */
 static void ask_data(struct report *r, const char *dir)
 {
     char words[512];
@@ -184,7 +181,7 @@ static void ask_data(struct report *r, const char *dir)
     if (aside_check(dir, &err) < 0) {
         say(r, FAIL, "data", "%s", err.msg);
     } else if (aside_look(dir, &sum) == 0) {
-        sum.no_records = false; /* an agent's folder has none, and of a hub's it was said */
+        sum.no_records = false; /* an agent's folder has none; a hub's were reported above */
         aside_words(&sum, words, sizeof(words));
         if (words[0])
             say(r, NOTE, "data", "'%s': %s", dir, words);
@@ -193,7 +190,7 @@ static void ask_data(struct report *r, const char *dir)
 
 /* ---- the hub ---- */
 
-/* It is alive; this is what it says on every screen. */
+/* The hub runs; prints its status message. */
 static void ask_notice(struct report *r, struct str answer)
 {
     struct str line;
@@ -217,7 +214,7 @@ static void ask_clock(struct report *r, const json_t *who, int64_t before_ms, in
         say(r, OK, "clock", "within %lld ms of the hub's", (long long)(off < 0 ? -off : off));
 }
 
-/* Where runs are pulled from Weights & Biases: how it went. */
+/* The last pull of runs from Weights & Biases. */
 static void ask_wandb(struct report *r, const struct doctor_conf *conf)
 {
     static const char *const verbs[] = {"pull", "push", "check"};
@@ -226,7 +223,7 @@ static void ask_wandb(struct report *r, const struct doctor_conf *conf)
     bool wrong = false;
 
     if (client_ask(&conf->client, "GET", "/api/v1/wandb", str_of(""), &answer, &err) < 0)
-        return; /* an older hub, or none of our business */
+        return; /* an older hub, or not permitted */
     json_auto_t *j = client_json(buf_str(&answer));
     json_t *pulled = json_object_get(j, "pulled");
     const char *to = json_string_value(json_object_get(pulled, "to"));
@@ -242,14 +239,14 @@ static void ask_wandb(struct report *r, const struct doctor_conf *conf)
         say(r, NOTE, "wandb", "no pull has come to its end yet");
 }
 
-/* Nodes that an admin has to do something about; the first few, for there may be thousands. */
+/* Nodes that need an admin; the first few, since there may be thousands. */
 static void ask_nodes(struct report *r, const struct doctor_conf *conf)
 {
     AUTO_BUF answer = {0};
     struct err err = {0};
     size_t i, told = 0;
     if (client_ask(&conf->client, "GET", "/api/v1/nodes", str_of(""), &answer, &err) < 0)
-        return; /* not for us to read */
+        return; /* not readable with this token */
     json_auto_t *all = client_json(buf_str(&answer));
     json_t *n;
     json_array_foreach (all, i, n) {

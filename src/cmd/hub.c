@@ -1,4 +1,4 @@
-/* hub.c: `muster hub`: the hub in the foreground; `muster up` starts it as a process of its own. */
+/* hub.c: `muster hub`: the hub in the foreground; `muster up` starts it as a separate process. */
 #include <errno.h>
 
 #include "base/buf.h"
@@ -44,7 +44,7 @@ static int reload(void *arg, struct hub_conf *ret, struct err *err)
     return r > 0 ? -EINVAL : r;
 }
 
-/* For the command line of the hub's own user. */
+/* Writes hub.url for the hub's own user. */
 static void say_where(void *arg)
 {
     const struct command_line *c = arg;
@@ -57,7 +57,7 @@ static void say_where(void *arg)
         log_warn("hub", "the command line will need a token: %s", err.msg);
 }
 
-/* Where it is, and how a node is added. One write: `muster up` takes the pin from where it takes the address. */
+/* Prints the address, and how to add a node. One write: `muster up` reads address and pin together. */
 static void announce(const struct hub *h, const char *flags, bool demo)
 {
     AUTO_BUF out = BUF_INIT(64u << 10);
@@ -78,7 +78,7 @@ static void announce(const struct hub *h, const char *flags, bool demo)
     fflush(stdout);
 }
 
-/* So that whoever may read the data folder may administer: `muster node`, `muster doctor`. */
+/* Users who can read the data folder may administer the hub: `muster node`, `muster doctor`. */
 static int give_own_token(const struct hub_conf *conf, const char *data, struct err *err)
 {
     AUTO_FREE char *place = NULL;
@@ -86,7 +86,7 @@ static int give_own_token(const struct hub_conf *conf, const char *data, struct 
 
     if (r == 0)
         r = local_token(place, data, "admin.token", ROLE_ADMIN, "the hub's own user", err);
-    if (r == -ENOSPC && place) { /* it needs nothing else of its folder */
+    if (r == -ENOSPC && place) { /* nothing else in its folder is needed */
         log_warn("hub", "the command line will need a token: %s", err->msg);
         *err = (struct err){0};
         r = 0;
@@ -125,7 +125,7 @@ int cmd_hub(int argc, char **argv)
     log_info("hub", "muster %s, on %s", muster_hub_build, hub_is_alone(h) ? "a local store" : "a shared store");
     line.hub = h;
     line.data = data;
-    say_where(&line); /* before anybody is told where it is */
+    say_where(&line); /* before the address is announced */
     announce(h, buf_str(&flags).p, demo);
     r = hub_run(h, reload, say_where, &line) < 0 ? EXIT_REACH : EXIT_OK;
     local_hub_end(data);

@@ -1,4 +1,4 @@
-/* relay.c: `muster relay`: machines without an agent, read over ssh and sent to a hub. */
+/* relay.c: `muster relay`: reads machines without an agent over ssh and sends their data to a hub. */
 #include "cmd/relay.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "compat/files.h"
 #include "relay/relay.h"
 
-#define TELL_MS    600000 /* how it does, to the log */
+#define TELL_MS    600000 /* interval of its state in the log */
 #define LOOK_MS    1000
 #define SOURCES_MS 10000
 
@@ -64,7 +64,7 @@ struct run {
     struct relay *relay;
     struct files *files;
     struct post *post;
-    struct buf said; /* of the sources, the last time */
+    struct buf said; /* last report about the sources */
     int64_t said_ms; /* monotonic; 0: never */
     int argc;
     char **argv;
@@ -76,7 +76,7 @@ static void on_stop(UNUSED evutil_socket_t sig, UNUSED short what, void *arg)
     event_base_loopbreak(r->loop);
 }
 
-/* All of it or none: files_set fails only where files_check does, or where a source cannot be opened at all. */
+/* All or nothing: files_set fails only if files_check fails, or if a source cannot be opened. */
 static int take_settings(struct run *r, const struct relay_conf *conf, struct err *err)
 {
     int got = files_check(&conf->machines, err);
@@ -111,7 +111,7 @@ static void on_tell(void *arg)
              st.states[COLLECT_HUNG], st.states[COLLECT_NONE], (unsigned long long)st.rounds);
 }
 
-/* What there is to say of sources, when it is new and now and then: every screen shows which of them fail. */
+/* Reports the state of the sources when it changes, and periodically: every screen shows failing ones. */
 static void on_sources(void *arg)
 {
     struct run *r = arg;
@@ -132,7 +132,7 @@ static void on_sources(void *arg)
     post_tell_sources(r->post, &text);
 }
 
-/* Three pipes for each machine. */
+/* Three pipes per machine. */
 static void raise_files(void)
 {
     struct rlimit rl;
@@ -217,7 +217,7 @@ int cmd_relay(int argc, char **argv)
     files_free(run.files);
     post_close(run.post);
     buf_fini(&run.said);
-    process_end_all(run.loop); /* every ssh */
+    process_end_all(run.loop); /* all ssh processes */
     event_base_free(run.loop);
 out:
     opt_fini(relay_cmd_opts, &conf);

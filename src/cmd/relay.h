@@ -1,4 +1,4 @@
-/* relay.h: the settings of `muster relay`; a hub writes them to a file for the relay it starts. */
+/* relay.h: settings of `muster relay`; a hub writes them to a file for its own relay. */
 #pragma once
 
 #include "relay/settings.h"

@@ -1,7 +1,7 @@
 /*
- * relay_child.c: the relay that a hub starts for its `nodes`, `sources` and `files`: a process of its own, so that
- * nothing a machine says is parsed in the hub, with a token of its own in the hub's data folder. Its list of machines
- * goes through a file, so that a reload does not end the connections there are.
+ * relay_child.c: the relay that a hub starts for its `nodes`, `sources` and `files`: a separate process, so that the
+ * hub never parses data of machines, with its own token in the hub's data folder. Its list of machines is in a file,
+ * so that a reload keeps connections.
  */
 #include <signal.h>
 
@@ -23,7 +23,7 @@ struct relay_child {
     struct hub *hub;
     char *config;
     struct child_process part;
-    char *url; /* the hub's; NULL: not begun yet */
+    char *url; /* the hub's; NULL: not started yet */
     char pin[64];
 };
 
@@ -45,7 +45,7 @@ static bool wanted(const struct relay_settings *c)
     return c->nodes.n || c->ini || c->sources.n || files_wanted(c);
 }
 
-/* The hub's first address as this machine reaches it. */
+/* The hub's first address as reachable from this machine. */
 static char *own_url(const struct hub *h)
 {
     static const struct {
@@ -81,7 +81,7 @@ static int write_config(const struct relay_child *t, struct err *err)
 static void set_args(struct relay_child *t)
 {
     static const struct process_env needs = {.needs =
-                                                 NEEDS_NET | NEEDS_SSH | NEEDS_SLURM}; /* all else is in its file */
+                                                 NEEDS_NET | NEEDS_SSH | NEEDS_SLURM}; /* the rest is in its file */
     AUTO_FREE char *token = mem_fmt("%s/relay.token", t->hub->data);
     const char *pin = t->pin[0] ? "--pin" : NULL;
     const char *const args[] = {"muster", "relay",   "--config", t->config, "--hub", t->url, "--token-file",
@@ -142,7 +142,7 @@ static void take_settings(void *self, UNUSED void *next)
         renew(t);
 }
 
-/* It begins when everything else is there. */
+/* Starts after all other features. */
 static int begin(void *self, UNUSED struct err *err)
 {
     renew(self);

@@ -1,6 +1,6 @@
 /*
- * up.c: `muster up`: a hub and this machine's agent, or a demo's invented cluster, started together and ended together.
- * Each is a process of its own: when one crashes that is logged, it is started again, and the others go on.
+ * up.c: `muster up`: a hub and this machine's agent, or a demo's simulated cluster, started and stopped together. Each
+ * is a separate process: a crash is logged, the process is restarted, and the others continue.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -25,10 +25,10 @@
 #include "hub/feature.h"
 #include "sim/demo.h"
 
-/* Only these flags are ours; the rest are the hub's and are handed to it as they came. */
+/* Own flags; all others are passed to the hub unchanged. */
 struct up_conf {
     bool demo, no_agent, start_empty;
-    bool config; /* a file for the hub was named */
+    bool config; /* a configuration file for the hub was given */
     char *data;
 };
 
@@ -54,7 +54,7 @@ const struct opt_cmd up_help = {
     .opts = up_opts,
 };
 
-/* Of the hub's options those that people need; the rest stand behind --help all. */
+/* The most used options of the hub; --help all lists the others. */
 static const char *const hub_flags[] = {"listen", "name", "config", "tls", "read", "nodes", "keep_raw"};
 
 static int print_help(const char *what)
@@ -79,7 +79,7 @@ static int print_help(const char *what)
     return cli_print(&up_help, &out);
 }
 
-/* Ours are picked out; what the hub does not know it will refuse itself. -1 to go on, or an exit code. */
+/* Picks its own flags; the hub rejects unknown ones. Returns -1 to continue, or an exit code. */
 static int up_flags(struct up_conf *conf, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
@@ -104,7 +104,7 @@ static int up_flags(struct up_conf *conf, int argc, char **argv)
     return -1;
 }
 
-/* The hub says where it listens on its standard output; pass its lines on and pick the address and the pin out. */
+/* Passes on the lines of the hub's standard output, and reads its address and pin from them. */
 static int wait_for_address(struct child_process *hub, struct buf *url, struct buf *pin, struct err *err)
 {
     AUTO_BUF seen = BUF_INIT(64 << 10);
@@ -132,7 +132,7 @@ static int wait_for_address(struct child_process *hub, struct buf *url, struct b
     return err_set(err, -ECHILD, "the hub did not start");
 }
 
-/* Everything that is not ours goes to the hub. argv is left as it is. */
+/* Passes all other arguments to the hub. Does not change argv. */
 static void hub_args(struct child_process *hub, int argc, char **argv, const char *data, bool demo, const char *config)
 {
     child_process_args(hub, (const char *const[]){"muster", "hub", NULL});
@@ -157,7 +157,7 @@ static void source_args(struct child_process *p, const char *story, const char *
     bool demo = story[0];
     AUTO_FREE char *token = mem_fmt("%s/%s", data, demo ? "demo.token" : "agent.token");
     AUTO_FREE char *state = mem_fmt("%s/agent", data);
-    AUTO_FREE char *own = mem_fmt("%s/demo-nodes.tokens", data); /* so that they are the same nodes the next time */
+    AUTO_FREE char *own = mem_fmt("%s/demo-nodes.tokens", data); /* so that they are the same nodes next time */
     const char *const made[] = {"muster",      "simulate", "--hub", url,       "--token-file", token, "--tokens", own,
                                 "--cast-demo", "--until",  story,   "--quiet", "--drain",      "2s",  NULL};
     const char *const real[] =
@@ -166,7 +166,7 @@ static void source_args(struct child_process *p, const char *story, const char *
     child_process_args(p, demo ? made : real);
 }
 
-/* Until a signal, or until the hub ends by itself. */
+/* Runs until a signal, or until the hub exits. */
 static int watch(struct child_process *hub, struct child_process *source, int sigfd)
 {
     for (;;) {
@@ -200,7 +200,7 @@ static int watch(struct child_process *hub, struct child_process *source, int si
     }
 }
 
-/* With what a part that is about to end, ends. */
+/* Waits for a part that is about to exit. Returns the exit status to use. */
 static int end_status(struct child_process *p)
 {
     int status;
@@ -211,7 +211,7 @@ static int end_status(struct child_process *p)
     return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : EXIT_REACH;
 }
 
-/* A link that logs a browser in as the hub's own user, once. To a terminal alone: a journal is read by others. */
+/* A link that logs a browser in once as the hub's own user. Only on a terminal: others can read a journal. */
 static void print_link(char *url, char *pin, const char *data)
 {
     AUTO_FREE char *file = mem_fmt("%s/admin.token", data);
@@ -226,7 +226,7 @@ static void print_link(char *url, char *pin, const char *data)
     json_auto_t *at = !once || client_ask(&conf, "GET", "/api/v1/install", str_of(""), &where, &err) < 0
                           ? NULL
                           : client_json(buf_str(&where));
-    const char *outside = json_string_value(json_object_get(at, "url")); /* none: only this machine reaches it */
+    const char *outside = json_string_value(json_object_get(at, "url")); /* NULL: only reachable from this machine */
     if (once)
         printf("log a browser in, once and within ten minutes: %s/login#once=%s\n", outside ? outside : url, once);
     else
@@ -234,7 +234,8 @@ static void print_link(char *url, char *pin, const char *data)
     fflush(stdout);
 }
 
-/* The folder of the hub of this machine that listens at this address ("0.0.0.0:8765"). False: it is no hub of ours. */
+/* The folder of the hub on this machine at this address ("0.0.0.0:8765"). Returns false if it is not this user's hub.
+ */
 static bool asks_hub(const char *address, char url[256], char folder[4096])
 {
     const char *colon = strrchr(address, ':');
@@ -262,7 +263,8 @@ static int check_ports(const struct hub_conf *conf, struct err *err)
     return r;
 }
 
-/* Refuses what the hub would, before the demo's week is made. *ret: its PostgreSQL server; NULL if none. */
+/* Rejects invalid settings like the hub, before the demo's week is generated. *ret: its PostgreSQL server; NULL if
+ * none. */
 static int check_hub(const struct child_process *hub, bool demo, char **ret, struct err *err)
 {
     struct hub_conf conf = {0};
@@ -297,7 +299,7 @@ static int check_running(const char *data, struct err *err)
                    url.p, data);
 }
 
-/* What its parts need before they start. story: when the demo's opened; "": no demo. */
+/* Prepares the parts before their start. story: start time of the demo's story; "": no demo. */
 static int prepare_data(const struct child_process *hub, const struct up_conf *conf, bool demo, char story[32],
                         struct err *err)
 {
@@ -307,7 +309,7 @@ static int prepare_data(const struct child_process *hub, const struct up_conf *c
 
     if (!r)
         r = check_hub(hub, demo, &place, err);
-    if (!r && conf->start_empty) /* the hub finds it done */
+    if (!r && conf->start_empty) /* so that the hub need not do it */
         r = local_start_empty(data, "up", err);
     if (!r)
         r = demo ? demo_prepare(data, story, err) : file_mkdirs(data, 0700, err);
@@ -359,7 +361,7 @@ int cmd_up(int argc, char **argv)
     struct err err = {0};
     struct child_process hub = {.what = "hub", .area = "up", .out = -1}, source = {.area = "up", .out = -1};
     char state[512];
-    AUTO_FREE char *config = NULL; /* up here: no goto may jump over it */
+    AUTO_FREE char *config = NULL; /* declared here: no goto may jump over it */
     int r = up_flags(&conf, argc, argv);
     if (r >= 0)
         goto out;
@@ -383,11 +385,11 @@ int cmd_up(int argc, char **argv)
         r = cli_fail(&up_help, EXIT_REACH, "%s", err.msg);
         goto out;
     }
-    unsetenv("MUSTER_DATA"); /* its parts are told each by arguments; the demo would take it as its own --data */
+    unsetenv("MUSTER_DATA"); /* each part gets it as an argument; the demo would use it as its own --data */
     hub_args(&hub, argc, argv, conf.data, demo, config);
     int sigfd = signals_as_fd();
     r = start_all(&hub, &source, &conf, demo, &err);
-    if (r == -ECHILD) /* the hub has said why */
+    if (r == -ECHILD) /* the hub has printed the reason */
         r = end_status(&hub);
     else if (r < 0)
         r = cli_fail(&up_help, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
