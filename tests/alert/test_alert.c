@@ -1,4 +1,4 @@
-/* test_alert.c: rules over a small cluster, the way from findings to alerts, sentences with names to fill in, notes. */
+/* test_alert.c: rules over a small cluster, from findings to alerts, message templates, notes. */
 #include "test.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ static const char *look(struct alert_states *l, int64_t now_ms, const char *subj
         snprintf(subject, sizeof(subject), "%.*s", STR_ARG(one));
         struct alert_finding f = {subject, "", "", "", "", "it is so", 0, false};
         alert_states_see(l, &rule, &f);
-        alert_states_see(l, &rule, &f); /* twice is once */
+        alert_states_see(l, &rule, &f); /* seen twice counts once */
     }
     alert_states_end(l, on_change, t);
     return t->text;
@@ -69,9 +69,9 @@ static void what_was_told_stays_so_until_it_is_taken_back(void **unused)
     assert_string_equal(look(l, 60000, "a", &t), "fired 1 a; ");
     struct alert *before = alert_copy(alert_states_all(l, &n)[0]);
     assert_non_null(alert_states_told(l, "r", "a", 65000, "65000\tops\t\t\n"));
-    alert_states_take(l, before, NULL); /* how another hub had it, late */
+    alert_states_take(l, before, NULL); /* the state from another hub, late */
     assert_int_equal(alert_states_all(l, &n)[0]->told_ms, 65000);
-    alert_states_untold(l, before, 64000); /* of another time */
+    alert_states_untold(l, before, 64000); /* from another time */
     assert_int_equal(alert_states_all(l, &n)[0]->tells, 1);
     alert_states_untold(l, before, 65000);
     assert_int_equal(alert_states_all(l, &n)[0]->tells, 0);
@@ -89,22 +89,22 @@ static void w2_it_fires_once_after_a_while_and_is_resolved_once(void **unused)
 
     (void)unused;
     assert_string_equal(look(l, 0, "a b", &t), "");
-    assert_string_equal(look(l, 59999, "a", &t), ""); /* b was so for too short a time */
+    assert_string_equal(look(l, 59999, "a", &t), ""); /* b held for too short a time */
     assert_string_equal(look(l, 60000, "a b", &t), "fired 1 a; ");
     assert_null(alert_states_told(l, "r", "nobody", 65000, ""));
     assert_int_equal(alert_states_told(l, "r", "a", 65000, "65000\tops\t\t\n")->tells, 1);
     assert_string_equal(look(l, 70000, "a b", &t), "");
-    const struct alert *a = alert_states_all(l, &n)[1]; /* who was told is kept from look to look */
+    const struct alert *a = alert_states_all(l, &n)[1]; /* recipients are kept between evaluations */
     assert_string_equal(a->told_to, "65000\tops\t\t\n");
     assert_int_equal(a->told_ms, 65000);
     assert_int_equal(n, 2);
     assert_int_equal(count_firing(l), 1);
     assert_string_equal(look(l, 80000, "b", &t), "");
-    assert_string_equal(look(l, 100000, "a b", &t), ""); /* back before it was over: nobody is told */
+    assert_string_equal(look(l, 100000, "a b", &t), ""); /* back before it was resolved: no notification */
     assert_string_equal(look(l, 110000, "b", &t), "");
     assert_string_equal(look(l, 139999, "b", &t), "fired 2 b; ");
     assert_string_equal(look(l, 140000, "b", &t), "over 1 a; ");
-    assert_string_equal(look(l, 150000, "a b", &t), ""); /* a new one, from the start */
+    assert_string_equal(look(l, 150000, "a b", &t), ""); /* a new alert, from the start */
     assert_string_equal(look(l, 210000, "a b", &t), "fired 3 a; ");
     alert_states_free(l);
 }
@@ -148,25 +148,25 @@ static void what_fired_survives_a_restart(void **unused)
     (void)unused;
     alert_states_load(l, &a, NULL);
     assert_string_equal(look(l, 1000000, "", &t), "");
-    assert_string_equal(look(l, 1100000, "", &t), ""); /* nobody was heard of yet: nothing is over */
+    assert_string_equal(look(l, 1100000, "", &t), ""); /* no node has reported yet: nothing is resolved */
     assert_string_equal(look(l, 1000000 + ALERT_STATES_SETTLE_MS, "", &t), "over 7 a; ");
     assert_string_equal(look(l, 2000000, "c", &t), "");
-    assert_string_equal(look(l, 2060000, "c", &t), "fired 8 c; "); /* numbers go on */
+    assert_string_equal(look(l, 2060000, "c", &t), "fired 8 c; "); /* ids continue */
     alert_states_free(l);
     l = alert_states_new(1000000);
     alert_states_load(l, &a, NULL);
-    assert_string_equal(look(l, 1000000, "a", &t), ""); /* found again: from now on as any other */
+    assert_string_equal(look(l, 1000000, "a", &t), ""); /* found again: from now on like any other */
     assert_string_equal(look(l, 1010000, "", &t), "");
     assert_string_equal(look(l, 1040000, "", &t), "over 7 a; ");
     alert_states_free(l);
     l = alert_states_new(1000000);
-    alert_states_load(l, &a, &rule); /* never found: its rule's while begins after the first looks */
+    alert_states_load(l, &a, &rule); /* never found: the clear time of its rule starts after the first evaluations */
     assert_string_equal(look(l, 1000000 + ALERT_STATES_SETTLE_MS, "", &t), "");
     assert_string_equal(look(l, 1000000 + ALERT_STATES_SETTLE_MS + 30000, "", &t), "over 7 a; ");
     alert_states_free(l);
 }
 
-/* Found at `now`, as something that happened at `since`. */
+/* A finding at `now` about an event at `since`. */
 static const char *look_as(struct alert_states *l, const struct alert_rule *r, int64_t now_ms, int64_t since_ms,
                            bool weak, struct told *t)
 {
@@ -201,14 +201,14 @@ static void w4_what_happened_is_told_once_each_time(void **unused)
 
     (void)unused;
     alert_states_load(l, &a, NULL);
-    assert_string_equal(look_as(l, &happens, 1000, 900, false, &t), "");             /* told before the restart */
-    assert_string_equal(look_as(l, &happens, 2000, 1500, false, &t), "over 10 a; "); /* both at once */
+    assert_string_equal(look_as(l, &happens, 1000, 900, false, &t), "");             /* reported before the restart */
+    assert_string_equal(look_as(l, &happens, 2000, 1500, false, &t), "over 10 a; "); /* fired and resolved */
     assert_string_equal(look_as(l, &happens, 3000, 1500, false, &t), "");
     assert_string_equal(look(l, 4000, "", &t), "");
     assert_string_equal(look_as(l, &happens, 2000 + ALERT_STATES_NOTICE_MS - 1, 1500, false, &t), "");
     assert_string_equal(look_as(l, &happens, 2000 + ALERT_STATES_NOTICE_MS - 1, 1501, false, &t), "over 11 a; ");
     alert_states_all(l, &n);
-    assert_true(n == 0 && count_firing(l) == 0); /* nothing is wrong */
+    assert_true(n == 0 && count_firing(l) == 0); /* no alerts */
     look(l, 2000 + 3 * ALERT_STATES_NOTICE_MS, "", &t);
     assert_string_equal(t.text, "");
     alert_states_free(l);
@@ -236,9 +236,9 @@ static void w5_what_lasts_is_told_once_though_its_parts_begin_one_by_one(void **
 
     (void)unused;
     assert_string_equal(look_as(l, &rule_lasts, 1000, 900, false, &t), "over 1 a; ");
-    assert_string_equal(look_as(l, &rule_lasts, 2000, 950, false, &t), ""); /* another part of it */
+    assert_string_equal(look_as(l, &rule_lasts, 2000, 950, false, &t), ""); /* another part of the same run */
     assert_string_equal(look_as(l, &rule_lasts, 3000, 800, false, &t), "");
-    assert_string_equal(look_as(l, &rule_lasts, 4000, 1001, false, &t), "over 2 a; "); /* it began anew since */
+    assert_string_equal(look_as(l, &rule_lasts, 4000, 1001, false, &t), "over 2 a; "); /* it started again since */
     alert_states_free(l);
 }
 
@@ -261,7 +261,7 @@ static void w6_a_notice_of_what_lasts_is_known_while_it_goes_on(void **unused)
     for (int day = 1; day < 30; day++) /* a break of a month */
         assert_string_equal(look(l, day * DAY_MS, "", &t), "");
     assert_string_equal(look_as(l, &rule_lasts, 30 * DAY_MS, 900, false, &t), "");
-    assert_string_equal(look_as(l, &happens, 30 * DAY_MS, 900, false, &t), "over 3 a; "); /* it is of no such rule */
+    assert_string_equal(look_as(l, &happens, 30 * DAY_MS, 900, false, &t), "over 3 a; "); /* not of such a rule */
     goes_on = false;
     look(l, 31 * DAY_MS, "", &t);
     assert_string_equal(look_as(l, &rule_lasts, 32 * DAY_MS, 900, false, &t), "over 4 a; ");
@@ -286,7 +286,7 @@ static struct alert old_notice(int64_t id, const char *subject, int64_t at_ms)
                           .told_to = ""};
 }
 
-/* Another hub leads from the middle of a look on, tells of it, and gives the lead back. */
+/* Another hub becomes the leader during an evaluation, reports the notice, and gives the lead back. */
 static void w4_a_notice_that_another_told_is_not_told_again(void **unused)
 {
     static const struct alert_rule happens = {.name = "h", .severity = SEV_INFO, .notice = true};
@@ -304,7 +304,7 @@ static void w4_a_notice_that_another_told_is_not_told_again(void **unused)
     alert_states_free(l);
 }
 
-/* A hub that starts after 20 days; what was told on the first is found again so long after the start. */
+/* A hub starts after 20 days; a notice of the first day is found again after_ms after the start. */
 static const char *found_after_restart(int64_t after_ms, bool goes_on, const struct alert_rule *r, int more,
                                        struct told *t)
 {
@@ -332,13 +332,13 @@ static void w6_it_is_known_after_a_restart_too(void **unused)
     struct told t;
 
     (void)unused;
-    assert_string_equal(found_after_restart(60000, false, &rule_lasts, 0, &t), ""); /* its node was not heard yet */
+    assert_string_equal(found_after_restart(60000, false, &rule_lasts, 0, &t), ""); /* its node has not reported yet */
     assert_string_equal(found_after_restart(ALERT_STATES_HEAR_MS, true, &rule_lasts, 0, &t), "");
     assert_string_equal(found_after_restart(ALERT_STATES_HEAR_MS, false, &rule_lasts, 0, &t), "over 2 a; ");
     assert_string_equal(found_after_restart(60000, false, &other, 0, &t), "over 2 a; ");
     assert_string_equal(found_after_restart(60000, false, &rule_lasts, ALERT_STATES_LASTING - 1, &t), "");
     assert_string_equal(found_after_restart(60000, false, &rule_lasts, ALERT_STATES_LASTING, &t),
-                        "over 4002 a; "); /* the newest are known */
+                        "over 4002 a; "); /* the newest are kept */
 }
 
 static void what_is_weak_keeps_an_alert_and_makes_none(void **unused)
@@ -350,7 +350,7 @@ static void what_is_weak_keeps_an_alert_and_makes_none(void **unused)
     look_as(l, &rule, 0, 0, true, &t);
     assert_string_equal(look_as(l, &rule, 60000, 0, true, &t), "");
     look_as(l, &rule, 70000, 0, false, &t);
-    look_as(l, &rule, 80000, 0, true, &t); /* begins again */
+    look_as(l, &rule, 80000, 0, true, &t); /* starts again */
     look_as(l, &rule, 90000, 0, false, &t);
     assert_string_equal(look_as(l, &rule, 140000, 0, false, &t), "");
     assert_string_equal(look_as(l, &rule, 150000, 0, false, &t), "fired 1 a; ");
@@ -451,20 +451,20 @@ static void rules_find_what_is_wrong(void **unused)
     has(&b, "gpu-rows-spent dgx1:2: dgx1:2 needs service: ", true);
     has(&b, "gpu-remap-failed dgx1:2", false);
     has(&b, "gpu-throttled-heat dgx1:0: ", true);
-    has(&b, "gpu-throttled-power", false); /* off unless told */
+    has(&b, "gpu-throttled-power", false); /* off by default */
     has(&b, "store : no space left\n", true);
     has(&b, "store-damaged : samples may be missing\n", true);
     has(&b, "wandb : overlap acme: runs share a host\n", true);
     has(&b, "wandb : low acme: ", true);
     has(&b, "wandb : done", false);
     has(&b, "node-new fresh: fresh is new: it was seen for the first time\n", true);
-    has(&b, "node-back", false); /* the end of node-down says so */
+    has(&b, "node-back", false); /* the resolved node-down reports it */
     has(&b, "node-up", false);
     buf_reset(&b);
     assert_int_equal(read_rules(rules, "node-back: on\nnode-up: on\n", NULL), 0);
     alert_rules_look(rules, &s, on_see, &b);
     has(&b, "node-back fresh: fresh is back after 3 h\n", true);
-    has(&b, "is is back", false); /* a GPU's */
+    has(&b, "is is back", false); /* an event of a GPU */
     has(&b, "node-up fresh: the agent on fresh started: muster-agent 0.1.0\n", true);
     for (size_t i = 0; i < c->v.n; i++)
         ((struct node_now *)(uintptr_t)c->v.nodes[i])->maintenance = true;
@@ -477,7 +477,7 @@ static void rules_find_what_is_wrong(void **unused)
     cluster_free(c);
 }
 
-/* Of very many nodes some are looked at in each turn of the loop. */
+/* With very many nodes each event loop iteration evaluates some of them. */
 static void a_look_bit_by_bit_finds_what_one_look_does(void **unused)
 {
     struct cluster *c = cluster_new();
@@ -496,7 +496,7 @@ static void a_look_bit_by_bit_finds_what_one_look_does(void **unused)
     for (size_t i = 0; i < c->v.n; i++) {
         part.nodes = c->v.nodes + i;
         alert_rules_look_nodes(rules, &some, on_see, &bits);
-        has(&bits, "store ", false); /* that is of no node */
+        has(&bits, "store ", false); /* not about a node */
     }
     alert_rules_look_else(rules, &s, on_see, &bits);
     has(&bits, "store : no space left\n", true);
@@ -541,12 +541,12 @@ static void what_a_run_is_used_for_is_told_once_a_run(void **unused)
     (void)unused;
     advise(&d[0], ADVICE_spinning, NOW - 601000);
     advise(&d[0], ADVICE_starved, NOW - 601000);
-    advise(&d[1], ADVICE_spinning, NOW - 599000); /* not for ten minutes yet */
+    advise(&d[1], ADVICE_spinning, NOW - 599000); /* ten minutes have not passed */
     alert_rules_look(rules, &s, on_run, &b);
     has(&b, "run-spinning gpu:GPU-dgx1-0 dgx1:0 ", true);
     has(&b, "runs, but does almost nothing\n", true);
     has(&b, "dgx1:1", false);
-    has(&b, "run-starved", false); /* off unless told */
+    has(&b, "run-starved", false); /* off by default */
     auto_set(runs, &(struct auto_conf){120000, 300000});
     for (int i = 0; i < 2; i++)
         auto_see(runs, &(struct auto_seen){"key-dgx1", d[i].fact.uuid, &kim, NOW - 3600000, NOW, false}, NOW);
@@ -569,9 +569,9 @@ static void what_a_run_is_used_for_is_told_once_a_run(void **unused)
     struct alert told = old_notice(1, want, NOW);
     told.node = "key-dgx1";
     assert_true(alert_run_goes_on(runs, &told));
-    told.node = "key-dgx2"; /* no such one there */
+    told.node = "key-dgx2"; /* no such node there */
     assert_false(alert_run_goes_on(runs, &told));
-    kim.slurm_job = 77; /* it may be on other nodes as well: what they have in common is the subject */
+    kim.slurm_job = 77; /* it may be on other nodes as well: the subject is what they share */
     auto_see(runs, &(struct auto_seen){"key-dgx1", d[2].fact.uuid, &kim, NOW - 3600000, NOW, false}, NOW);
     assert_true(auto_find(runs, "key-dgx1", d[2].fact.uuid, &run));
     advise(&d[2], ADVICE_spinning, NOW - 601000);
@@ -584,7 +584,7 @@ static void what_a_run_is_used_for_is_told_once_a_run(void **unused)
     cluster_free(c);
 }
 
-/* A Slurm job on two nodes, the second of which begins later. */
+/* A Slurm job on two nodes; the second part starts later. */
 static void a_run_over_nodes_is_one_subject_since_its_first_start(void **unused)
 {
     struct auto_runs *runs = auto_new(&(struct auto_out){nothing_begins, nothing_changes, NULL});
@@ -617,18 +617,18 @@ static void a_run_over_nodes_is_one_subject_since_its_first_start(void **unused)
     told.subject = "launch:0000000000000007";
     assert_false(alert_run_goes_on(runs, &told));
     assert_int_equal(two.start_ms, NOW);
-    kim.user[0] = 'j'; /* somebody else's is another */
+    kim.user[0] = 'j'; /* another user's run is a different one */
     auto_see(runs, &(struct auto_seen){"k2", "c", &kim, NOW + HOUR_MS, NOW + HOUR_MS, false}, NOW + HOUR_MS);
     assert_true(auto_find(runs, "k2", "c", &other));
     assert_true(other.launch && other.launch != one.launch);
-    auto_forget(runs, "k1"); /* it ends there, and goes on here: still since then */
+    auto_forget(runs, "k1"); /* it ends there and continues here: the start stays */
     assert_true(auto_find(runs, "k2", "b", &two));
     assert_int_equal(two.start_ms, NOW);
     assert_int_equal(auto_due(runs, NOW + 2 * HOUR_MS, due, 2), 1);
     auto_settle(runs, "k2", (struct job_fact *[]){&label}, 1, NOW + 2 * HOUR_MS);
     assert_true(auto_find(runs, "k2", "b", &two));
     assert_int_equal(two.id, 5);
-    assert_int_equal(two.start_ms, NOW - 1000); /* Slurm's job began before its processes did */
+    assert_int_equal(two.start_ms, NOW - 1000); /* Slurm's job started before its processes */
     auto_free(runs);
 }
 
@@ -653,15 +653,15 @@ static void a_threshold_has_a_lower_one_to_end_at(void **unused)
 {
     static const struct {
         const char *conf;
-        int64_t temp; /* -1: not told */
-        int want;     /* 0: nothing; 1: it goes on; 2: it begins */
+        int64_t temp; /* -1: not reported */
+        int want;     /* 0: no alert; 1: continues; 2: starts */
     } cases[] = {
         {"", 89000, 2},
         {"", 88000, 1},
         {"", 84000, 1},
         {"", 83000, 0},
         {"", -1, 0},
-        {"gpu-hot: {when: temp>70}", 70000, 0}, /* the built-in end is the built-in beginning's */
+        {"gpu-hot: {when: temp>70}", 70000, 0}, /* the built-in `until` belongs to the built-in `when` */
         {"gpu-hot: {when: temp>70, until: temp<60}", 70000, 1},
         {"gpu-hot: {until: temp<80}", 81000, 1},
     };
@@ -691,7 +691,7 @@ static int32_t had(void *arg, const char *node)
     return strcmp(node, "key-n") == 0 ? *(int *)arg : 0;
 }
 
-/* A node that says what devices it has, as an agent does. */
+/* Sends the node's device list, like an agent. */
 static void says_gpus(struct live *l, uint64_t id, size_t n, int64_t now_ms)
 {
     struct device_fact devices[8] = {0};
@@ -752,7 +752,7 @@ static void gpus_that_are_missing_are_told_of_once(void **unused)
     assert_string_equal(what_is_missed(r, l, 8, NULL, &b), "");
     alert_rules_free(r);
     r = alert_rules_new();
-    live_free(l); /* hub and agent begin anew */
+    live_free(l); /* hub and agent restart */
     l = live_new(&state_rule_default, NULL, NULL);
     says_gpus(l, 2, 7, NOW);
     assert_string_equal(what_is_missed(r, l, 8, NULL, &b), "gpus-missing n: n has 7 of 8 GPUs\n");
@@ -773,7 +773,7 @@ static void gpus_that_are_missing_are_told_of_once(void **unused)
 
 static void name_key(char key[NODE_KEY_MAX], int i)
 {
-    snprintf(key, NODE_KEY_MAX, "%0*d", NODE_KEY_MAX - 1, i); /* more than one note holds */
+    snprintf(key, NODE_KEY_MAX, "%0*d", NODE_KEY_MAX - 1, i); /* more than one note can hold */
 }
 
 static void how_many_gpus_very_many_nodes_had_is_kept(void **unused)
@@ -792,7 +792,7 @@ static void how_many_gpus_very_many_nodes_had_is_kept(void **unused)
     assert_true(n > 0);
     for (int i = 0; i <= MANY; i++) {
         name_key(c->n[0].key, MIN(i, MANY - 1));
-        gpus_learn(g, &one, NOW + (i == MANY ? 3600000 : 0)); /* the last time they are stored */
+        gpus_learn(g, &one, NOW + (i == MANY ? 3600000 : 0)); /* the last call stores them */
     }
     gpus_free(g);
     assert_int_equal(store_flush(s, NULL), 0);
@@ -854,7 +854,7 @@ static void a_text_of_vesta_fills_as_it_did(void **unused)
         {"{{{}}} }} } {gpu} {temp}", "{ws3} } } - -"},
         {"{}", "ws3"},
         {"no holes", "no holes"},
-        {"{} {} {}", NULL}, /* there is no third */
+        {"{} {} {}", NULL}, /* there is no third one */
         {"{0}", NULL},
         {"{:>8}", NULL},
         {"{host_name", NULL},
@@ -996,11 +996,11 @@ static void a_note_comes_back_as_it_was(void **unused)
     silence_write(&s, &b);
     AUTO_FREE struct silence *quiet = silence_read(buf_str(&b), &err);
     assert_non_null(quiet);
-    assert_true(silence_fits(quiet, got, 99)); /* its node's name alone means its GPUs */
+    assert_true(silence_fits(quiet, got, 99)); /* the node's name alone includes its GPUs */
     assert_false(silence_fits(quiet, got, 100));
     struct alert both = *got;
     struct silence of_kim = {.until_ms = 100, .rule = "", .node = "", .person = "k?m", .by = "", .reason = ""};
-    both.person = "lee, kim"; /* of several persons one is enough */
+    both.person = "lee, kim"; /* one of several persons is enough */
     assert_true(silence_fits(&of_kim, &both, 99));
     both.person = "lee, kimberly";
     assert_false(silence_fits(&of_kim, &both, 99));
@@ -1008,7 +1008,7 @@ static void a_note_comes_back_as_it_was(void **unused)
         {.until_ms = 100, .rule = "", .node = "", .person = "", .by = "", .reason = "", .owner = "kim"};
     both.severity = SEV_WARNING;
     assert_true(silence_fits(&members, &both, 99));
-    both.severity = SEV_CRITICAL; /* of these a member's fits those about that person alone */
+    both.severity = SEV_CRITICAL; /* a member's silence only matches critical alerts of that person alone */
     assert_false(silence_fits(&members, &both, 99));
     both.person = "lee, kim";
     assert_true(silence_fits(&members, &both, 99));

@@ -1,7 +1,7 @@
 /*
- * test_alert_replay.c: the worked example of docs/internals/alerts.md, a day of one node and two bookings: at which
- * minute idle and booking alerts fire and are resolved. It is played twice: as it comes, sample by sample with a look
- * every five seconds, as the hub does; and out of kept minutes, as `muster alerts test --last` does.
+ * test_alert_replay.c: the worked example of docs/internals/alerts.md, a day of one node and two bookings: in which
+ * minute idle and booking alerts fire and are resolved. It is run twice: live, sample by sample with an evaluation
+ * every five seconds, like the hub; and from kept minutes, like `muster alerts test --last`.
  */
 #include "test.h"
 
@@ -23,7 +23,7 @@
 
 /* ---- the example ---- */
 
-static const struct stay { /* a process on a GPU, from and until */
+static const struct stay { /* a process on a GPU */
     int gpu;
     const char *user;
     int64_t from_ms, to_ms;
@@ -107,7 +107,7 @@ static void facts_init(struct node_fact *f, struct device_fact devices[GPUS])
     }
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 struct told {
     struct alert *v[64];
@@ -117,7 +117,7 @@ struct told {
 static void told_add(struct told *t, const struct alert *a)
 {
     if (strcmp(a->place, "w1:3") == 0)
-        return; /* another test's */
+        return; /* from another test */
     assert_true(t->n < ARRAY_LEN(t->v));
     t->v[t->n++] = alert_copy(a);
 }
@@ -142,7 +142,7 @@ static const char *hm(int64_t at_ms, char out[24])
     return out;
 }
 
-/* late: as much later as that it may be said. The end of a minute counts as that minute's. */
+/* late: maximum delay of an alert. The end of a minute belongs to that minute. */
 static void same_minutes(struct told *t, int64_t late_ms)
 {
     char a[24], b[24];
@@ -168,7 +168,7 @@ static void same_minutes(struct told *t, int64_t late_ms)
     assert_int_equal(n, ARRAY_LEN(wants));
 }
 
-/* ---- as it comes ---- */
+/* ---- live ---- */
 
 static void on_see(void *arg, const struct alert_rule *r, const struct alert_finding *f)
 {
@@ -255,14 +255,14 @@ static void idle_and_bookings_are_told_of_to_the_minute(void **unused)
     live_free(l);
 }
 
-/* ---- out of kept minutes ---- */
+/* ---- from kept minutes ---- */
 
 struct fake {                                       /* a store */
-    int64_t first_ms, silent_from_ms, silent_to_ms; /* it has samples from then on, but for these */
+    int64_t first_ms, silent_from_ms, silent_to_ms; /* it has samples from first_ms on, except in this period */
     int64_t lost_from_ms, lost_to_ms, maintenance_from_ms;
     const struct node_event *events;
     size_t n_events;
-    int stops_left; /* -1: never stopped */
+    int stops_left; /* -1: not stopped */
 };
 
 static int gpu_of(const char *uuid) /* "GPU-2" */
@@ -412,7 +412,7 @@ static void hindsight_says_the_same_to_the_minute(void **unused)
     alert_replay_free(h);
 }
 
-/* "rule place fired-resolved; ", with "-" where it goes on. */
+/* "rule place fired-resolved; ", with "-" if it still fires. */
 static const char *found(struct alert_replay *h, struct buf *out)
 {
     struct alert_replay_said said = *alert_replay_said(h);
@@ -432,10 +432,10 @@ static void what_was_so_before_is_known(void **unused)
     AUTO_BUF b = BUF_INIT(4096);
 
     (void)unused;
-    /* ann holds w1:3 without work all day: it fired before noon and goes on */
+    /* ann holds w1:3 without work all day: the alert fired before noon and continues */
     assert_string_equal(found(look_back(&k, AT(12, 0), AT(13, 0)), &b), "gpu-idle w1:3 11:51-; ");
     buf_reset(&b);
-    /* over before what was asked for */
+    /* ended before the requested period */
     assert_string_equal(found(look_back(&k, AT(21, 0), AT(22, 0)), &b), "");
 }
 
@@ -469,7 +469,7 @@ static void nodes_and_gpus_that_are_not_there_are_found(void **unused)
     assert_string_equal(found(look_back(&hangs, AT(20, 0), AT(22, 0)), &b),
                         "driver-hung w1 20:11-20:30; gpu-xid w1:3 20:40-21:40; ");
     buf_reset(&b);
-    assert_string_equal(found(look_back(&fresh, AT(20, 0), AT(21, 0)), &b), ""); /* it was not there before */
+    assert_string_equal(found(look_back(&fresh, AT(20, 0), AT(21, 0)), &b), ""); /* it did not exist before */
     buf_reset(&b);
     assert_string_equal(found(look_back(&dead, AT(20, 0), AT(21, 0)), &b), "node-down w1 17:51-; ");
     buf_reset(&b);

@@ -1,11 +1,12 @@
-/* Alerts: the worst first with what to do, counted in the header; silenced with a reason and an end by those who may; over when it is over. */
+/* Alerts: the most severe first with advice, counted in the header; silenced by authorized users with a reason and an
+ * end; removed when resolved. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { clean, folder, hub, json, looksRight, open, refused, says, simulate, test, token, until, words } from "../kit/lib.mjs";
 
 const EVIL = "<img src=x onerror=boom()>";
-/* Of the simulated nodes only what is told here fires, at once. */
+/* Of the simulated nodes only the rules listed here fire, immediately. */
 const CONFIG = `
 rule: {down_after: DOWN}
 alerts:
@@ -66,7 +67,7 @@ test("the worst first, where it is and what to do; what is over is shown on requ
     assert.ok((await words(first)).includes(`${worst.place} is the second ${EVIL}`));
     assert.ok((await words(first)).includes(`→ look at it ${EVIL}`));
     assert.equal(await page.locator("main img").count(), 0);
-    assert.equal(await page.getByRole("button", { name: /^silence/ }).count(), 0); /* nobody knows who we are */
+    assert.equal(await page.getByRole("button", { name: /^silence/ }).count(), 0); /* not logged in */
     await looksRight(page, "alerts");
     await page.setViewportSize({ width: 390, height: 800 });
     await looksRight(page, "alerts-narrow");
@@ -77,13 +78,13 @@ test("the worst first, where it is and what to do; what is over is shown on requ
     await until("the GPU's page", () => page.url().endsWith(`/gpu/${encodeURIComponent(worst.device)}`));
     await page.goBack();
 
-    await nodes.stop("SIGKILL"); /* both are down: worse than anything */
+    await nodes.stop("SIGKILL"); /* both are down: the most severe alerts */
     await until("both are down", async () => (await words(page.locator("h1"))) === "2 critical, 2 warnings, 2 info");
     const down = rows(page, "What is wrong").first();
     await says(down, /^‼\uFE0E? critical \S+ for .* is offline/);
     await says(tab(page), "Alerts 6");
 
-    /* nothing is over before an hour: one that is is put into its answer */
+    /* clear is one hour: adds a resolved alert to the response */
     await page.route("**/api/v1/alerts?all", async (route) => {
         const got = await (await route.fetch()).json();
         const over = { ...got.rows.find((r) => r.rule === "first"), id: 1000, state: "resolved", resolved: Date.now() - 60000, since: Date.now() - 7860000 };
@@ -158,7 +159,7 @@ test("a member silences an alert with a reason and an end, and ends it; what is 
     await until("it is loud again", async () => (await words(tab(page))) === "Alerts 2");
     assert.deepEqual((await json(h.url + "/api/v1/silences")).rows, []);
 
-    /* everything, by hand; then nobody any more */
+    /* all alerts, manually; then without a user */
     await page.getByRole("button", { name: "silence something else" }).click();
     await page.waitForFunction(() => document.activeElement?.name === "rule");
     await page.keyboard.type("*");

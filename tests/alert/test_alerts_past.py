@@ -66,7 +66,7 @@ class Past(lib.Case):
         self.assertRegex(out, r"(?m)^warm +sim\d:\d .* still .* is at ")
         self.assertRegex(out, r"not evaluated, because the store has no data for it: run-spinning, .*clock-off, .*store, store-damaged, sources, channel\n")
         rules = json.loads(lib.ask(self.url + "/api/v1/alerts/rules")[2])["rows"]
-        self.assertNotIn("warm", {r["rule"] for r in rules})  # not in force
+        self.assertNotIn("warm", {r["rule"] for r in rules})  # not active
 
     def test_mistakes_are_said(self):
         with open(self.path("bad.yaml"), "w", encoding="utf-8") as f:
@@ -142,10 +142,10 @@ class Month(lib.Case):
         missed, false, off = self.compare(truth, got, took)
         self.assertEqual(missed, [])
         self.assertTrue(all(-MINUTE < late <= self.LATE_MS for late in off), sorted(off))
-        # an agent that is away for two to four minutes looks like a node that is down; nothing else is told without a cause
+        # an agent without reports for two to four minutes looks like a node that is down; no other alert may be false
         self.assertEqual([a for a in false if a["rule"] != "node-down" or a["resolved"] - a["since"] > 5 * MINUTE], [])
         self.assertLessEqual(len(false), self.nodes * self.days / 20)
-        # and that is what other rules are tried for
+        # try other rules on these false alerts
         with open(self.path("new.yaml"), "w", encoding="utf-8") as f:
             f.write("alerts:\n  node-down: {for: 6m}\n")
         missed, false, _ = self.compare(truth, *self.look("--rules", self.path("new.yaml")))

@@ -33,7 +33,7 @@ class Blackout(lib.Case):
         self.addCleanup(lambda: (self.over.set(), thread.join()))
 
     def go_on_asking(self):
-        """What screens ask for, one after the other; an answer that does not come is a failure, too."""
+        """Requests of screens, sequentially; a missing response counts as a failure, too."""
         paths = ("/healthz", "/api/v1/alerts", "/api/v1/events?limit=10", "/api/v1/state")
         while not self.over.wait(0.1):
             for path in paths:

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A GPU that went while hub and agent were away is missed all the same, until it is back or muster.yaml says so."""
+"""A GPU that vanished while hub and agent were down is still missed, until it is back or muster.yaml expects fewer."""
 import contextlib
 import signal
 import sqlite3
@@ -35,7 +35,7 @@ class GpusMissing(alerting.Watched):
         self.hub.stop()
         self.more["a1"] = ("GPU-second",)
         node, token = self.nodes["a1"]
-        self.nodes["a1"] = (sender.Node("a1", node_id=node.id, uuid=node.uuid), token)  # its agent began anew
+        self.nodes["a1"] = (sender.Node("a1", node_id=node.id, uuid=node.uuid), token)  # its agent restarted
         self.begin()
         lib.wait_until("one is missed", lambda: self.texts() and self.texts()[0].startswith("a1"))
         told = self.texts()

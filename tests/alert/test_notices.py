@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What happened and has no end is told once, also by a hub that was killed meanwhile; nothing is wrong because of it."""
+"""A notice is sent once, also by a hub that was killed meanwhile. It does not count as a firing alert."""
 import json
 import os
 import re
@@ -38,12 +38,12 @@ class Notices(alerting.Watched):
         return [(m["kind"], m["rule"]) for m in {m["id"]: m for m in self.told()}.values()]
 
     def ids(self, rule):
-        """Numbers of the alerts that were told of."""
+        """Ids of the alerts with a message."""
         return {i for m in self.told() if m["rule"] == rule for i in m["alerts"]}
 
     def test_a_new_node_is_told_of_once_and_one_that_is_back_is_too(self):
         lib.wait_until("it happened", lambda: len(self.rows("?all")) == 2)
-        self.hub.kill9()  # before it is told, most likely: it waits for others
+        self.hub.kill9()  # most likely before the message is sent: alerts wait for others
         self.begin()
         lib.wait_until("both are told of", lambda: len(self.ids("node-new")) == 2)
         self.assertEqual({k for k in self.kinds()}, {("notice", "node-new")})
@@ -64,15 +64,15 @@ class Notices(alerting.Watched):
         self.begin()
         lib.wait_until("both are heard of once more", self.heard)
         self.assertRegex(self.cli("--all")[1], r"info +node-back +a2 +- +a2 is back after .* \(.* ago\)")
-        self.quiet.add("a1")  # something to wait for, behind which nothing else may stand
+        self.quiet.add("a1")  # an alert to wait for; no message may follow it
         lib.wait_until("the other is down", lambda: self.kinds().count(("fired", "node-down")) == 2)
         self.assertEqual(sorted(k for k in self.kinds() if k[1] != "node-new"), [("fired", "node-down"), ("fired", "node-down"), ("notice", "node-back")])
         self.assertEqual(len(self.ids("node-new")), 2)
-        self.assertNotIn("resolved", {kind for kind, _ in self.kinds()})  # the notice said so
+        self.assertNotIn("resolved", {kind for kind, _ in self.kinds()})  # the notice replaces it
 
 
 class LongRun(lib.Case):
-    """A run that somebody labelled spins; the hub starts again when it is five days old, and it still does."""
+    """A labelled run spins; the hub restarts when the run is five days old and still spins."""
     config = "alerts:\n  run-spinning: {for: 0s}\n  node-new: off\n"
 
     def begin(self, clock):

@@ -1,4 +1,4 @@
-/* test_tell.c: channels out of muster.yaml, and messages out of alerts. */
+/* test_tell.c: channels from muster.yaml, and messages from alerts. */
 #include "test.h"
 
 #include <errno.h>
@@ -252,7 +252,7 @@ static void a_message_keeps_its_files_and_to_whom_it_goes(void **unused)
         assert_null(message_read(str_of(bad[i]), NULL));
 }
 
-/* ---- who was told ---- */
+/* ---- recipients ---- */
 
 static void who_was_told_is_a_list(void **unused)
 {
@@ -262,7 +262,7 @@ static void who_was_told_is_a_list(void **unused)
     (void)unused;
     assert_true(told_put(&b, &t));
     assert_true(told_put(&b, &(struct told){6, STR("mail"), STR("kim@x"), STR("kim")}));
-    t.at_ms = 9; /* told again: still one */
+    t.at_ms = 9; /* notified again: still one entry */
     assert_true(told_put(&b, &t));
     assert_string_equal(b.p, "9\tops\t\t\n6\tmail\tkim@x\tkim\n");
     assert_false(told_put(&b, &(struct told){6, STR("mail"), STR("a\nb"), STR("kim")}));
@@ -279,7 +279,7 @@ static void who_was_told_is_a_list(void **unused)
     }
 }
 
-/* ---- telling ---- */
+/* ---- notifications ---- */
 
 #define MANY 500
 #define HOUR 3600000ll
@@ -310,7 +310,7 @@ static void on_pass(void *arg, const char *channel, const char *person)
     buf_addf(&((struct scene_of_news *)arg)->passed, "%s:%s ", channel, person);
 }
 
-/* What is told of the first n; who was told is noted as the hub does. */
+/* Messages about the first n alerts; records recipients like the hub. */
 static const char *tell_at(struct scene_of_news *s, int64_t now_ms, size_t n)
 {
     struct tell_ask k = {.now_ms = now_ms,
@@ -396,7 +396,7 @@ static void t1_five_hundred_nodes_are_one_message(void **state)
 
     assert_string_equal(tell_at(s, 1000 + TELL_GROUP_MS - 1, MANY), "");
     assert_false(s->v[0].told || s->v[0].due);
-    s->v[7].since_ms = 1000 + TELL_GROUP_MS; /* more come: the others wait for them */
+    s->v[7].since_ms = 1000 + TELL_GROUP_MS; /* more arrive: the others wait for them */
     assert_string_equal(tell_at(s, 1000 + TELL_GROUP_MS, MANY), "");
     assert_string_equal(
         tell_at(s, 1000 + TELL_GROUP_MS + TELL_CALM_MS, MANY),
@@ -411,7 +411,7 @@ static void t1_five_hundred_nodes_are_one_message(void **state)
         s->v[i].kind = MESSAGE_RESOLVED;
         s->v[i].since_ms = 7300000 + i * 100; /* they return within a minute */
     }
-    mem_copy_str(s->told_to[0], sizeof(s->told_to[0]), "5\ta\t\t\n"); /* T4: b was not told of this one */
+    mem_copy_str(s->told_to[0], sizeof(s->told_to[0]), "5\ta\t\t\n"); /* T4: b was not notified about this one */
     for (int64_t now_ms = 7300000; now_ms < 7300000 + 49900 + TELL_RETURN_MS; now_ms += 100)
         assert_string_equal(tell_at(s, now_ms, (size_t)MIN((now_ms - 7300000) / 100 + 1, MANY)), "");
     assert_string_equal(tell_at(s, 7300000 + 49900 + TELL_RETURN_MS, MANY),
@@ -431,17 +431,17 @@ static void t7_through_a_channel_with_each_every_alert_is_a_message_at_once(void
         channels_from("a: {type: slack, url_env: X, each: on}\nb: {type: ntfy, url_env: X, severity: critical, "
                       "each: off}\n",
                       0, &err);
-    assert_string_equal(tell_at(s, 1002, 2), ""); /* b waits for others: both are told then */
+    assert_string_equal(tell_at(s, 1002, 2), ""); /* b waits for other alerts: it gets both then */
     assert_string_equal(tell_at(s, 1002 + TELL_GROUP_MS, 2),
                         "a fired | [critical] node-down: it is down | look\n"
                         "a fired | [critical] node-down: it is down | look\n"
                         "b fired | [critical] node-down: 2 nodes: dgx499, dgx500 | it is down\nit is down\nlook\n");
-    s->alerts[0].severity = s->alerts[1].severity = SEV_WARNING; /* a alone takes these */
+    s->alerts[0].severity = s->alerts[1].severity = SEV_WARNING; /* only a accepts these */
     assert_string_equal(tell_at(s, 1002, 2), "a fired | [warning] node-down: it is down | look\n"
                                              "a fired | [warning] node-down: it is down | look\n");
 }
 
-/* As `muster vesta settings` writes it: what goes down comes back in the texts given, and at once. */
+/* As written by `muster vesta settings`: a resolved node-down uses the given texts and is sent immediately. */
 static void one_that_is_over_says_its_own_text(void **state)
 {
     struct scene_of_news *s = *state;
@@ -478,7 +478,7 @@ static void t1_nobody_waits_for_ever(void **state)
 {
     struct scene_of_news *s = *state;
 
-    s->v[1].since_ms = 1000 + TELL_LONGEST_MS; /* they come and come */
+    s->v[1].since_ms = 1000 + TELL_LONGEST_MS; /* more and more arrive */
     assert_string_equal(tell_at(s, 999 + TELL_LONGEST_MS, 2), "");
     assert_string_not_equal(tell_at(s, 1000 + TELL_LONGEST_MS, 2), "");
     s->v[0].kind = s->v[1].kind = MESSAGE_RESOLVED;
@@ -491,14 +491,14 @@ static void channels_get_what_they_take(void **state)
 {
     struct scene_of_news *s = *state;
 
-    s->alerts[0].severity = SEV_WARNING; /* below what b takes */
-    s->alerts[1].rule = "mine";          /* for b alone, whatever it is */
+    s->alerts[0].severity = SEV_WARNING; /* below the severity of b */
+    s->alerts[1].rule = "mine";          /* for b only, whatever its severity */
     s->alerts[1].severity = SEV_INFO;
     s->v[2].kind = MESSAGE_RESOLVED;
     s->alerts[2].resolved_ms = 61000;
     mem_copy_str(s->told_to[2], sizeof(s->told_to[2]), "5\ta\t\t\n5\tgone\t\t\n5\tb\t\t\n");
     s->v[3].silenced = true;
-    s->alerts[4].rule = "gone"; /* of a rule that is not there any more, and nobody's severity */
+    s->alerts[4].rule = "gone"; /* its rule no longer exists, and no channel accepts its severity */
     s->alerts[4].severity = SEV_INFO;
     assert_string_equal(tell_at(s, 99000, 5),
                         "a fired | [warning] node-down: it is down | look\n"
@@ -509,9 +509,9 @@ static void channels_get_what_they_take(void **state)
     assert_false(s->v[3].told || s->v[4].told);
     assert_string_equal(s->told_to[0], "99000\ta\t\t\n");
     assert_string_equal(s->told_to[1], "99000\tb\t\t\n");
-    s->v[0].silenced = true; /* T2: what is silenced makes nothing due, either */
+    s->v[0].silenced = true; /* T2: a silenced alert does not make others due */
     assert_string_equal(tell_at(s, 99000, 1), "");
-    assert_true(s->v[0].due); /* but its time came */
+    assert_true(s->v[0].due); /* but its waiting time is over */
 }
 
 static void what_was_over_before_it_was_told_is_told_once(void **state)
@@ -533,7 +533,7 @@ static void what_was_over_before_it_was_told_is_told_once(void **state)
 
 /* ---- reminders ---- */
 
-/* Looked at every ten minutes, each from when it fires on; who was told what when, in hours. */
+/* Evaluates every ten minutes, each alert from its start on; returns the messages with their time in hours. */
 static const char *reminders(struct scene_of_news *s, size_t n, int64_t hours, struct buf *out)
 {
     buf_reset(out);
@@ -624,7 +624,7 @@ static void t5_quiet_hours_have_no_reminders(void **state)
     assert_non_null(strstr(out.p, "\nb fired")); /* the outbox keeps it until morning */
     assert_non_null(strstr(out.p, "4.0 a reminder"));
     assert_null(strstr(out.p, "b reminder"));
-    s->minute = 7 * 60; /* each has a time of its own: b is told when it is morning, a after four hours again */
+    s->minute = 7 * 60; /* each has its own time: b is reminded in the morning, a after another four hours */
     assert_non_null(strstr(tell_at(s, 6 * HOUR, 1), "b reminder"));
     assert_null(strstr(s->said.p, "a reminder"));
 }
@@ -661,14 +661,14 @@ static void persons_are_told_what_concerns_them(void **state)
     persons_are(s, "kim: {mail: kim@x}\nlee: {mail: lee@x}\n");
     of_gpu(s, 0, "gpu-idle", "dgx2:4", "kim, lee");
     of_gpu(s, 1, "gpu-idle", "dgx2:3", "kim");
-    of_gpu(s, 2, "gpu-hot", "dgx2:5", "kim"); /* not their business */
+    of_gpu(s, 2, "gpu-hot", "dgx2:5", "kim"); /* not one of theirs */
     assert_string_equal(tell_at(s, 99000, 3),
                         "p>kim fired | [info] gpu-idle: you hold dgx2:3 and dgx2:4, idle for 2 h 1 m | look\n"
                         "p>lee fired | [info] gpu-idle: you hold dgx2:4, idle for 2 h 1 m | look\n");
     assert_string_equal(s->told_to[0], "99000\tp\tkim\tkim\n99000\tp\tlee\tlee\n");
     s->v[0].kind = s->v[1].kind = MESSAGE_REMINDER;
     rules_are(s, "gpu-idle: {remind: 1h}\n");
-    persons_are(s, "kim: {mail: kim@x}\nlee: {tell: no}\n"); /* T6: they had enough */
+    persons_are(s, "kim: {mail: kim@x}\nlee: {tell: no}\n"); /* T6: both opted out */
     assert_string_equal(tell_at(s, 99000 + HOUR, 2), "p>kim reminder | [info] gpu-idle, still: you hold dgx2:3 and "
                                                      "dgx2:4, idle for 3 h 1 m | look\n");
     s->v[0].kind = s->v[1].kind = MESSAGE_RESOLVED; /* they ended it themselves */
@@ -694,7 +694,7 @@ static void taker_and_booker_are_told_each_his_part(void **state)
                                       "dgx2:3, which kim has booked\nyou are on dgx2:9, which ann has booked\nlook\n"));
     s->v[0].kind = MESSAGE_RESOLVED;
     s->alerts[0].resolved_ms = 0;
-    assert_string_equal(tell_at(s, 99000, 1), /* the GPUs are kim's again: kim is told, the others know */
+    assert_string_equal(tell_at(s, 99000, 1), /* the GPUs are kim's again: kim is notified, the others know */
                         "p>kim resolved | [resolved] booking-taken: dgx2:3, after 2 h | it was: said to everybody\n");
 }
 
@@ -721,7 +721,7 @@ static void t6_who_wants_nothing_is_told_nothing(void **state)
     rules_are(s, "gpu-idle: {person: no}\n");
     persons_are(s, "kim: {mail: k@x}");
     assert_string_equal(tell_at(s, 99000, 1), "");
-    rules_are(s, "rules: [{name: mine, when: free, person: yes}]\n"); /* one's own, in its own words */
+    rules_are(s, "rules: [{name: mine, when: free, person: yes}]\n"); /* a user-defined rule with its own text */
     s->alerts[0].rule = "mine";
     assert_string_equal(tell_at(s, 99000, 1), "p>kim fired | [info] mine: said to everybody | look\n");
 }

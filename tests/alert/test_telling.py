@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Who is told of what: persons of what concerns them, the end to whoever was told of the beginning, and critical alerts however short they are."""
+"""Recipients: persons for their own alerts, resolved messages for recipients of the first, short critical alerts."""
 import contextlib
 import json
 import signal
@@ -89,7 +89,7 @@ class Telling(speaking.Speaking):
             before = len(told())
             self.on["n0"] = "blip"
             lib.wait_until("it fires", lambda: any(r["rule"] == "blip" for r in self.rows()["rows"]))
-            self.on.clear()  # before anybody is told: ten seconds are enough for that, or else it is tried again
+            self.on.clear()  # before a message is sent: ten seconds are enough, else it is tried again
             self.say()
             lib.wait_until("it is told", lambda: len(told()) > before)
             one = told()[before]

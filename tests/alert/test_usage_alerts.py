@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A company that used less than a tenth of what was assigned yesterday is told of once a day, whatever becomes of the hub."""
+"""The alert about a company that used less than a tenth of its assignment is sent once a day, even after a restart."""
 import json
 import os
 
@@ -38,7 +38,7 @@ class UsageAlerts(lib.Case):
         rows = lib.ask_json(hub.url + "/api/v1/alerts?all")
         self.assertEqual(([r["subject"] for r in rows["rows"]], rows["firing"]), (["company:vast"], 0))
         past = lib.ask_json(hub.url + "/api/v1/alerts/test?last=36h&rule=usage-low")
-        self.assertIn(first["title"].split("usage-low: ")[1], [r["text"] for r in past["rows"]])  # it would have been told then
+        self.assertIn(first["title"].split("usage-low: ")[1], [r["text"] for r in past["rows"]])  # it would have fired then
         self.assertEqual(len({r["text"] for r in past["rows"]}), len(past["rows"]))  # each day once
         hub.kill9()
         hub = self.begin()

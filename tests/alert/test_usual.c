@@ -1,5 +1,4 @@
-/* What is usual, and what is far from it; usage of a worked example, around changes of the clock; false ones counted.
- */
+/* Normal usage and deviations from it; usage of a worked example, around changes of the clock; rate of false alerts. */
 #include "test.h"
 
 #include <math.h>
@@ -13,9 +12,9 @@
 #include "temp_store.h"
 
 #define H    3600000ll
-#define GPUS 1000 /* of usual.h's numbers */
+#define GPUS 1000 /* in the unit of usual.h */
 
-/* ---- what is usual ---- */
+/* ---- normal usage ---- */
 
 static void a_habit_is_what_most_weeks_agree_on(void **unused)
 {
@@ -76,11 +75,11 @@ static void a_tenth_is_not_below_a_tenth(void **unused)
     assert_true(low_is(0, 1));
     assert_true(low_is(99, 1000));
     assert_false(low_is(100, 1000));
-    assert_false(low_is(0, 0)); /* nothing was assigned */
+    assert_false(low_is(0, 0)); /* no assignment */
     assert_true(low_is(INT64_MAX / 100, INT64_MAX));
 }
 
-/* ---- false ones ---- */
+/* ---- false alerts ---- */
 
 static double normal(uint64_t *seed)
 {
@@ -104,8 +103,8 @@ static int64_t simulated(int hour, double noise, uint64_t *seed)
     return v > 0 ? (int64_t)v : 0;
 }
 
-#define CLEAR_HOURS 3 /* the rule's clear */
-/* How often an alert begins: far for two hours in a row. */
+#define CLEAR_HOURS 3 /* clear time of the rule */
+/* Number of times an alert starts: far for two consecutive hours. */
 static int false_ones(const int64_t *v, int weeks)
 {
     int n = 0, before = 0, fires = 0;
@@ -128,13 +127,13 @@ static int false_ones(const int64_t *v, int weeks)
 #define YEARS_OF 100 /* companies, one year each */
 #define WEEKS    (52 + USUAL_WEEKS)
 
-/* Figures are in docs/internals/alerts.md. */
+/* The numbers are in docs/internals/alerts.md. */
 static void h3_steady_use_with_noise_is_hardly_ever_far(void **unused)
 {
     static const struct {
         double noise;
-        int most; /* in a hundred years of a company */
-        int told; /* at most, of a week in which nothing is used */
+        int most; /* per hundred years of a company */
+        int told; /* maximum, for a week without usage */
     } cases[] = {{0.05, 0, 1}, {0.10, 0, 1}, {0.20, 20, 4}};
     AUTO_FREE int64_t *v = mem_zero(WEEKS * 168, sizeof(*v));
     uint64_t seed = 7;
@@ -150,11 +149,11 @@ static void h3_steady_use_with_noise_is_hardly_ever_far(void **unused)
         print_message("noise of %.0f %%: %d false in %d years\n", cases[i].noise * 100, n, YEARS_OF);
         assert_true(n <= cases[i].most);
         for (int t = (WEEKS - 1) * 168; t < WEEKS * 168; t++)
-            v[t] = 0; /* it ends */
+            v[t] = 0; /* usage stops */
         int told = false_ones(v + (WEEKS - 9) * 168, 9);
         assert_true(told >= 1 && told <= cases[i].told);
     }
-    /* up to 44 GPUs, others every twelve hours or so, whatever the hour: the worst there is */
+    /* up to 44 GPUs, changing every twelve hours or so, regardless of the hour: the worst case */
     int n = 0;
     for (int c = 0; c < YEARS_OF; c++) {
         int64_t level = 0;
@@ -170,7 +169,7 @@ static void h3_steady_use_with_noise_is_hardly_ever_far(void **unused)
     assert_true(n < 10 * YEARS_OF);
 }
 
-/* ---- a study ---- */
+/* ---- a worked example ---- */
 
 static char *dir;
 static struct store *store;
@@ -260,7 +259,7 @@ static void u1_a_day_is_as_long_as_it_was(void **unused)
     open_store();
     int64_t from_ms = zone_date_ms(z, day), to_ms = zone_date_ms(z, day + 1);
     assert_int_equal(to_ms - from_ms, 25 * H);
-    put("n1", from_ms - H, "kim", 99 * H, 0); /* of the day before, and of the day after */
+    put("n1", from_ms - H, "kim", 99 * H, 0); /* of the previous day, and of the next day */
     put("n1", to_ms, "kim", 99 * H, 0);
     for (int h = 0; h < 25; h++)
         put("n1", from_ms + h * H, "kim", h < 15 ? 10 * H : H / 2, 0);
@@ -268,13 +267,13 @@ static void u1_a_day_is_as_long_as_it_was(void **unused)
     has(&b, "low company:acme: company acme used 155.0 of 1600 GPU-hours on 2026-10-25: 9.6 % of what was assigned",
         true);
     has(&b, "low team:vision: team vision used 155.0 of 1600 GPU-hours on 2026-10-25: 9.6 %", true);
-    has(&b, "free", false); /* nothing is assigned to it */
-    has(&b, "bolt", false); /* assigned until the day before */
+    has(&b, "free", false); /* without an assignment */
+    has(&b, "bolt", false); /* assigned until the previous day */
     has(&b, "none", false);
     put("n1", from_ms + 20 * H, "kim", 5 * H + H / 2, 0);
     look(z, to_ms + 5 * H, &b); /* 160 of 1600 are a tenth */
     has(&b, "low", false);
-    look(z, from_ms + 5 * H, &b); /* the day before: hardly anything is known, and that was used */
+    look(z, from_ms + 5 * H, &b); /* the previous day: mostly unknown, and used */
     has(&b, "low company:acme: company acme used 99.0 of 1536 GPU-hours on 2026-10-24", true);
     has(&b, "low company:bolt: company bolt used 0.0 of 192 GPU-hours on 2026-10-24: 0.0 %", true);
     look(z, to_ms - 2 * H, &b); /* the day is not over */
@@ -303,7 +302,7 @@ static void u2_what_was_not_seen_is_not_low(void **unused)
     zone_free(z);
 }
 
-/* By the clock on the wall, over the change to winter time; two hours in a row, and what was not seen left out. */
+/* In local time, over the change to winter time; two consecutive hours; hours without data are ignored. */
 static void far_from_the_same_hour_of_the_week(void **unused)
 {
     struct zone *z = NULL;
@@ -315,13 +314,13 @@ static void far_from_the_same_hour_of_the_week(void **unused)
     open_store();
     int64_t hour_ms = zone_moment(z, &c);
     for (int w = 1; w <= 8; w++)
-        for (int i = -3; i <= 3; i++) /* a peak of two hours, so that at another hour something else is usual */
+        for (int i = -3; i <= 3; i++) /* a peak of two hours, so that another hour has another normal value */
             put("n1", usual_before(z, hour_ms + i * H, w), "kim", i == 0 || i == -1 ? (60 + w % 3) * H : 2 * H,
                 w == 5 ? 50 * H : 0);
     put("n1", hour_ms - H, "kim", 61 * H, 0);
     put("n1", hour_ms, "kim", 3 * H, 0);
     look(z, hour_ms, &b);
-    has(&b, "unusual", false); /* for an hour */
+    has(&b, "unusual", false); /* only one hour */
     has(&b, "goes on company:acme: ", true);
     put("n1", hour_ms - H, "kim", 4 * H, 0);
     look(z, hour_ms, &b);
@@ -334,7 +333,7 @@ static void far_from_the_same_hour_of_the_week(void **unused)
     has(&b, "unusual cluster: the cluster used 3 GPUs", true);
     put("n1", hour_ms, "kim", 3 * H, 80 * H);
     look(z, hour_ms, &b);
-    has(&b, "unusual", false); /* it was not seen */
+    has(&b, "unusual", false); /* no data */
     put("n1", hour_ms, "kim", 59 * H, 0);
     look(z, hour_ms, &b);
     has(&b, "unusual", false);

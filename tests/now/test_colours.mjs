@@ -1,5 +1,5 @@
-/* Colours, by arithmetic: what is read has contrast enough on every ground, in both themes and for those who see fewer colours; states stay apart; the
- * terminal and drawn charts have the page's colours. */
+/* Computed colour checks: text has enough contrast on every background, in both themes and for users with colour
+ * blindness; states stay distinct; the terminal and exported charts use the page's colours. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
@@ -9,7 +9,7 @@ const read = (name) => readFile(path.join(TOP, name), "utf8");
 const channels = (hex) => [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255);
 const linear = (c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
 
-/* What is seen without one kind of cones, linear RGB to linear RGB: Machado, Oliveira, Fernandes 2009, severity 1. */
+/* Colour vision without one kind of cones, linear RGB to linear RGB: Machado, Oliveira, Fernandes 2009, severity 1. */
 const SIGHT = {
     "all colours": [1, 0, 0, 0, 1, 0, 0, 0, 1],
     protanopia: [0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998],
@@ -27,7 +27,7 @@ const contrast = (a, b) => {
     return (high + 0.05) / (low + 0.05);
 };
 
-/* How far two colours are apart for the eye, in CIE Lab; 100 is black to white. */
+/* Perceived distance of two colours, in CIE Lab; 100 is black to white. */
 const lab = ([r, g, b]) => {
     const f = (t) => (t > 216 / 24389 ? Math.cbrt(t) : (24389 / 27 * t + 16) / 116);
     const x = f((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505);
@@ -37,7 +37,7 @@ const lab = ([r, g, b]) => {
 };
 const apart = (a, b) => Math.hypot(...lab(a).map((v, i) => v - lab(b)[i]));
 
-/** Each custom property of the style sheet that is a colour: its two values. */
+/** Colours in the custom properties of the style sheet, with both values. */
 async function tokens() {
     const all = {};
     for (const [, name, light, dark] of (await read("web/style.css")).matchAll(/--([\w-]+): light-dark\(#(\w{6}), #(\w{6})\)/g)) all[name] = { light, dark };
@@ -58,7 +58,7 @@ test("what is read has a contrast of 4.5 on every ground, in both themes and for
                     if (c < 4.5) poor.push(`${name} on ${ground}, ${theme}, ${sight}: ${c.toFixed(2)}`);
                 }
     assert.deepEqual(poor, []);
-    for (const theme of ["light", "dark"]) for (const name of ["accent", "wrong"]) assert.ok(contrast(seen(all.bg[theme], SIGHT["all colours"]), seen(all[name][theme], SIGHT["all colours"])) >= 4.5); /* a button's and the badge's own text */
+    for (const theme of ["light", "dark"]) for (const name of ["accent", "wrong"]) assert.ok(contrast(seen(all.bg[theme], SIGHT["all colours"]), seen(all[name][theme], SIGHT["all colours"])) >= 4.5); /* the text of buttons and of the badge */
 });
 
 test("states that mean different things stay apart, also for those who lack a kind of cones", async () => {

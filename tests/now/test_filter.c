@@ -1,4 +1,4 @@
-/* test_filter.c: the filter language: what each condition means, what is not known, and where errors are. */
+/* test_filter.c: the filter language: meaning of each condition, unknown values, and positions of errors. */
 #include "test.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include "now/filter.h"
 #include "view_fixture.h"
 
-/* Which devices match: "dgx1/0 mig1/0.2"; a node without devices that matches by its name. */
+/* Matching devices: "dgx1/0 mig1/0.2"; a node without devices by its name. */
 static void matches(const struct view *v, const struct filter *f, struct buf *out)
 {
     for (size_t i = 0; i < v->n; i++) {
@@ -52,12 +52,12 @@ static void check(const struct want *w, size_t n)
 static void every_condition_means_what_the_manual_says(void **unused)
 {
     static const struct want cases[] = {
-        /* metrics declared at run time: a device's, or its node's; in the unit they are shown in */
+        /* custom metrics: of a device or its node, in the display unit */
         {"metric:tokens>1234.5", "dgx1/0"},
         {"metric:tokens=1234.567", "dgx1/0"},
         {"metric:tokens>1234.567", ""},
         {"metric:TOK*<1300", "dgx1/0"},
-        {"not metric:tokens>2000", "dgx1/0"}, /* others have none: not known */
+        {"not metric:tokens>2000", "dgx1/0"}, /* other devices have none: unknown */
         {"metric:tokens<1.5G", "dgx1/0"},
         {"metric:'queue \"depth\"'=17", ALL_DGX1},
         {"metric:queue*>=17 busy", "dgx1/0"},
@@ -66,8 +66,8 @@ static void every_condition_means_what_the_manual_says(void **unused)
         {"metric:queue*=1700%", ALL_DGX1},
         {"metric:nothing>0", ""},
         {"metric:tokens<99999999999999999", "dgx1/0"},
-        {"metric:power>1W busy", "dgx1/0"}, /* one of ours */
-        /* labels: a node without one is known not to have it */
+        {"metric:power>1W busy", "dgx1/0"}, /* a built-in metric */
+        /* labels: a node without a label is known to have none */
         {"label:rack=a1", ALL_DGX1},
         {"label:RACK=A1", ALL_DGX1},
         {"label:rack=a", ""},
@@ -200,7 +200,7 @@ static void every_condition_means_what_the_manual_says(void **unused)
         {"idle>=1d", "dgx1/2"},
         {"idle<10m", "dgx1/0"},
         {"since>30m host:dgx1", ALL_DGX1},
-        {"since>3h", "dgx1/0 dgx1/1"}, /* held for so long, whatever they did meanwhile */
+        {"since>3h", "dgx1/0 dgx1/1"}, /* held for this long, whatever happened meanwhile */
         {"since>4h", ""},
         {"age<10s", "dgx1/0 dgx1/1 dgx1/2 " ALL_MIG},
         {"age>4m", "dgx1/3 dgx2/0 ws3/0"},
@@ -239,7 +239,7 @@ static void conditions_join_as_people_write_them(void **unused)
 static void what_is_not_known_never_matches(void **unused)
 {
     static const struct want cases[] = {
-        /* dgx1/3 is lost with old values, mig1 never gave a util */
+        /* dgx1/3 is lost with old values, mig1 never had a util */
         {"util>5", "dgx1/0"},
         {"not util>5", "dgx1/1 dgx1/2"},
         {"not not util>5", "dgx1/0"},
@@ -249,7 +249,7 @@ static void what_is_not_known_never_matches(void **unused)
         {"util>5 or free", "dgx1/0 dgx1/2 mig1/0.1 mig1/0.2"},
         {"not (util>5 or free)", "dgx1/1"},
         {"not idle>2h", "dgx1/0"},
-        {"not age>1w host:ws*", "ws3/0"},                           /* ws10 was never heard of */
+        {"not age>1w host:ws*", "ws3/0"},                           /* ws10 never reported */
         {"free or not free", ALL_DGX1 " dgx2/0 " ALL_MIG " ws3/0"}, /* nodes without devices have no state */
         {"not host:dgx*", ALL_MIG " ws3/0 ws10 zoo"},
         {"cuda:13 or not cuda:13", ""},
@@ -346,7 +346,7 @@ static void errors_name_the_column_and_what_was_expected(void **unused)
         {"metric:util>40G", 13, "expected a share"},
         {"mem>", 5, "expected a size such as 40G, or a share such as 50%, after 'mem>'"},
         {"mem>big", 5, "expected a size such as 40G"},
-        {"mem>40", 5, "expected a size such as 40G"}, /* 40 bytes is never meant */
+        {"mem>40", 5, "expected a size such as 40G"}, /* 40 bytes is never intended */
         {"memtotal>40%", 10, "expected a size such as 40G after 'memtotal>'"},
         {"free util>x", 11, "expected a share such as 50% after 'util>'"},
         {"clock_sm>1500", 10, "expected a clock such as 1500MHz"},
@@ -415,7 +415,7 @@ static void a_bare_word_is_whatever_fits_and_it_is_said_which(void **unused)
         {"dgx*", ALL_DGX1 " dgx2/0", "dgx*: node", false},
         {"python", "dgx1/0", "python: program", false},
         {"kim python", "dgx1/0", "kim: person, python: program", false},
-        {"not kim user:*", "dgx1/1", "kim: person", false}, /* said of all, not of those that match */
+        {"not kim user:*", "dgx1/1", "kim: person", false}, /* based on all devices, not only on matches */
         {"(lee or dgx2) not free", "dgx1/1 dgx2/0", "lee: person, dgx2: node", false},
         {"free", "dgx1/2 mig1/0.1 mig1/0.2", "", false},
         {"fere", "", "fere: no person, node, model or program; did you mean 'free'?", true},
@@ -477,7 +477,7 @@ static void sizes_are_bounded(void **unused)
         {"(", "free", ")", FILTER_DEPTH, 0, ""},
         {"(", "free", ")", FILTER_DEPTH + 1, -EINVAL, "nest at most"},
         {"(", "", "", 1000, -EINVAL, "nest at most"},
-        {"(free or busy and ", "kim", ")", FILTER_DEPTH, 0, ""}, /* the deepest the stack gets */
+        {"(free or busy and ", "kim", ")", FILTER_DEPTH, 0, ""}, /* the maximum stack depth */
         {"kim ", "", "", FILTER_WORDS, 0, ""},
         {"kim ", "", "", FILTER_WORDS + 1, -EINVAL, "at most 8 bare words: say what this one is, as in host:kim"},
         {"mine ", "kim", "", FILTER_TERMS - 5, 0, ""},
@@ -584,8 +584,8 @@ static void persons_and_groups_are_those_of_the_processes(void **unused)
         {"person:'kim doe'", "dgx1/0"},
         {"person:kim*", "dgx1/0"},
         {"person:kim", ""},
-        {"person:lee", "dgx1/1"}, /* nobody said who that is: the login */
-        {"person:ana", ""},       /* told to be nobody */
+        {"person:lee", "dgx1/1"}, /* without a mapping: the login */
+        {"person:ana", ""},       /* configured as ignored */
         {"user:ana", "dgx1/0"},
         {"team:vision", "dgx1/0"},
         {"team:nlp", "dgx1/0"},
@@ -620,7 +620,7 @@ static void advice_is_asked_by_the_names_of_rules(void **unused)
 {
     static const struct {
         const char *filter;
-        bool starved, none, silent, free, stale; /* whether it finds the GPU that is so */
+        bool starved, none, silent, free, stale; /* whether it matches the GPU in this state */
     } cases[] = {
         {"advice:starved", true, false, false, false, false},
         {"advice:STARVED", true, false, false, false, false},

@@ -1,4 +1,4 @@
-/* What the first cells need of the network, counted: how many questions, how many bytes. Never timed; bench/page.mjs does that. */
+/* Network cost of the first cells: number of requests and bytes. No times; bench/page.mjs measures them. */
 import assert from "node:assert/strict";
 import http from "node:http";
 import zlib from "node:zlib";
@@ -8,7 +8,7 @@ const theDemo = shared(demo);
 const REQUESTS = 6;
 const BYTES = 46000;
 
-/** Bytes on the wire, gzipped, until what came fits. */
+/** Bytes on the wire, gzipped, until the content fits. */
 function weigh(url, language, enough) {
     return new Promise((done, failed) => {
         const headers = { Accept: "text/html, */*", "Accept-Encoding": "gzip", "Accept-Language": language };
@@ -33,7 +33,7 @@ function weigh(url, language, enough) {
 
 const SNAPSHOT = /\nevent: snapshot\n.*\n\n/;
 
-/** What index.html asks for at once, itself and the stream included. */
+/** Requests made immediately by index.html, including itself and the stream. */
 async function asked(top, language) {
     const html = (await weigh(top + "/", language)).text;
     const files = [...html.matchAll(/<(?:script|link)\b[^>]*\b(?:src|href)="([^"]+)"/g)].map(([, path]) => path).filter((path) => !path.endsWith(".svg"));
@@ -47,7 +47,7 @@ test("the first cells need few questions", async (t) => {
     assert.ok(first.length <= REQUESTS, first.join(" "));
 
     const page = await open(t, "about:blank");
-    await page.route("**", (route) => first.includes(new URL(route.request().url()).pathname) && route.continue()); /* all others wait for ever */
+    await page.route("**", (route) => first.includes(new URL(route.request().url()).pathname) && route.continue()); /* all others never finish */
     await page.goto(top, { waitUntil: "commit" });
     await page.waitForSelector(".cell");
 });
@@ -68,7 +68,7 @@ for (const language of ["en", "ja"]) {
 test("every view comes with few files, and what they share comes once", async (t) => {
     const { url } = await theDemo();
     const page = await open(t, new URL(url).origin + "/");
-    await page.waitForSelector(".travel"); /* the last that Now loads */
+    await page.waitForSelector(".travel"); /* the last module that Now loads */
     const files = [];
     page.on("request", (r) => new URL(r.url()).pathname.startsWith("/assets/") && files.push(r.url()));
     for (const name of ["History", "Usage", "Bookings", "People", "Events", "Alerts"]) {

@@ -1,4 +1,5 @@
-/* The heat grid: 1,000 nodes of 8 GPUs on one screen, groups, what a cell is by pointer, finger and keyboard. The cluster is made up, as a state of the past. */
+/* The heat grid: 1,000 nodes of 8 GPUs on one screen, groups, details by pointer, touch and keyboard. The cluster is
+ * generated, as a past state. */
 import assert from "node:assert/strict";
 import { clean, counts, hub, looksRight, open, says, shared, test, until } from "../kit/lib.mjs";
 
@@ -7,7 +8,7 @@ const theHub = shared(hub);
 const STATES = ["busy", "busy", "free", "held", "busy", "free", "busy", "hung"];
 const TEAMS = [["vision"], ["language"], []];
 
-/** So many nodes with 8 GPUs each, the k-th of each in the k-th state; the last has the most memory. @param {number} n @param {number} at */
+/** N nodes with 8 GPUs each, the k-th GPU in the k-th state; the last has the most memory. @param {number} n @param {number} at */
 function cluster(n, at) {
     const gpu = (i, k) => ({
         uuid: `GPU-${i}-${k}`, index: k, name: "NVIDIA H200", state: STATES[k], reason: "", age_ms: 1000,
@@ -18,7 +19,7 @@ function cluster(n, at) {
     return { at, demo: false, version: 1, muster: "", nodes: Array.from({ length: n }, (_, i) => node(i)) };
 }
 
-/** A page that shows it. */
+/** A page with the grid. */
 async function showing(t, nodes, query = "", options = {}) {
     const { url } = await theHub();
     const at = Date.now() - 60000;
@@ -31,11 +32,11 @@ async function showing(t, nodes, query = "", options = {}) {
 
 const cellAt = (page) => page.locator(".heat-at");
 const fits = (page) => page.evaluate(() => document.documentElement.scrollHeight <= innerHeight);
-/** The colour of a pixel of the grid, as the screen has it. */
+/** The colour of a pixel of the grid on the screen. */
 const pixel = (page, x, y) => page.locator(".heat-grid canvas").evaluate((c, [px, py]) => [...c.getContext("2d").getImageData(px, py, 1, 1).data].slice(0, 3), [x, y]);
 
 test("1,000 nodes with 8 GPUs each are on one screen of 1440 x 900, grouped by rack too, light and dark", async (t) => {
-    const page = await showing(t, 1000); /* so many come as a grid by themselves */
+    const page = await showing(t, 1000); /* this many are shown as a grid automatically */
     await says(page.locator("h1"), /^○ 2000 of 8000 free/);
     await until("it fits", () => fits(page));
     await looksRight(page, "grid-1000");
@@ -98,7 +99,7 @@ test("what a cell is: by pointer, by one tab stop and arrows, by finger", async 
     }
     await says(details, /^node1 · GPU 0/);
     const focused = (label) => until(`${label} has the focus`, () => page.evaluate((want) => document.activeElement?.getAttribute("aria-label")?.startsWith(want), label));
-    await page.mouse.move(grid.x + 3.5 * (width + 1), grid.y + 4); /* it does not take the focus away from the grid */
+    await page.mouse.move(grid.x + 3.5 * (width + 1), grid.y + 4); /* it does not take the focus from the grid */
     await focused("node1 GPU 3");
     await page.keyboard.press("Home");
     await focused("node1 GPU 0");

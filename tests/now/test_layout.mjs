@@ -1,11 +1,11 @@
-/* The room there is: three sizes of type, nothing pinned to the left of a wide window, no name cut where there is room. */
+/* Use of space: three font sizes, nothing stuck to the left of a wide window, no name cut while there is room. */
 import assert from "node:assert/strict";
 import { clean, demo, looksRight, open, shared, test, until } from "../kit/lib.mjs";
 
 const theDemo = shared((t) => demo(t, "--bookings-auth", "open"));
 const VIEWS = ["/", "/usage", "/bookings", "/people", "/alerts", "/node/dgx1", "/gpu/dgx1:0"];
 
-/** What is seen of texts: sizes, how far to the right anything reaches, and names that are cut. */
+/** Visible texts: sizes, the right edge of all content, and names that are cut. */
 const seen = (page) =>
     page.evaluate(() => {
         const sizes = new Set();
@@ -13,14 +13,14 @@ const seen = (page) =>
         const walk = document.createTreeWalker(document.getElementById("app"), NodeFilter.SHOW_TEXT);
         while (walk.nextNode()) {
             const el = walk.currentNode.parentElement;
-            if (!/[\p{L}\p{N}]/u.test(walk.currentNode.data) || !el.checkVisibility()) continue; /* marks have a size of their own */
+            if (!/[\p{L}\p{N}]/u.test(walk.currentNode.data) || !el.checkVisibility()) continue; /* marks have their own size */
             sizes.add(getComputedStyle(el).fontSize);
         }
         for (const el of document.querySelectorAll("main .name, main .who, main th[scope=row], main .lane-name, main .book-name, main .book-head button")) if (el.scrollWidth > el.clientWidth + 1) cut.push(el.textContent.trim());
         return { sizes: [...sizes].sort(), cut };
     });
 
-/** Of each list, table or chart, the share of the view's width that they reach together. */
+/** Share of the view's width used by lists, tables and charts. */
 const reach = (page) =>
     page.evaluate(() => {
         const main = document.getElementById("main").getBoundingClientRect();

@@ -1,4 +1,4 @@
-/* test_live.c: live's promises L1 to L4 by number, and what nodes, agents and time do to it. */
+/* test_live.c: live's promises L1 to L4 by number, and effects of nodes, agents and time. */
 #include "test.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static void set_device(struct device_fact *d, const char *uuid, int index)
     snprintf(d->pci, sizeof(d->pci), "0000:%02x:00.0", index);
 }
 
-/* A node with two GPUs, heard at NOW, facts named 7. */
+/* A node with two GPUs that reported at NOW, facts id 7. */
 static struct node_now *node_with_gpus(struct live *l, const char *key, int64_t now_ms)
 {
     struct device_fact d[2];
@@ -122,7 +122,7 @@ static void utilisation_has_a_mean_of_the_last_minute(void **unused)
     assert_in_range(t.util, 7700, 8100);
     for (int64_t s = 1; s < 61; s++)
         send_util(l, n, 1, &(int64_t){2000}, 1, NOW + (200 + s) * 1000, NOW + (200 + s) * 1000);
-    assert_int_equal(n->devices[0].util_mean, 2000); /* what was longer ago no longer counts */
+    assert_int_equal(n->devices[0].util_mean, 2000); /* older values no longer count */
     live_free(l);
 }
 
@@ -177,7 +177,7 @@ static void l3_each_change_raises_the_versions(void **unused)
     assert_true(live_version(l) > before);
     assert_int_equal(n->version, live_version(l));
     before = live_version(l);
-    live_tick(l, NOW + 1000); /* nothing changes by this */
+    live_tick(l, NOW + 1000); /* no change */
     say_hello(l, n, COLLECT_OK, NOW - 1000, NOW + 1000);
     assert_int_equal(live_version(l), before);
     live_tick(l, NOW + 15000); /* stale */
@@ -229,7 +229,8 @@ static void what_nobody_saw_is_not_idleness(void **unused)
     }
 }
 
-/* Free again after a while without news is free as before; not after long, nor when somebody was on it. */
+/* Free again after a short time without reports is free as before; not after a long time, nor if it was used
+ * meanwhile. */
 static void what_was_not_heard_of_for_a_while_is_free_as_before(void **unused)
 {
     static const struct {
@@ -324,7 +325,7 @@ static void processes_come_with_the_newest_batch(void **unused)
     assert_int_equal(n->devices[0].state, DEV_HELD);
     assert_string_equal(n->devices[0].reason, "2 processes, no work");
 
-    const void *kept = n->devices[0].procs; /* nothing is allocated while things go on */
+    const void *kept = n->devices[0].procs; /* no allocations in steady state */
     for (int i = 0; i < 100; i++) {
         at += 1000;
         uses[0].mem += 1;
@@ -333,7 +334,7 @@ static void processes_come_with_the_newest_batch(void **unused)
     assert_ptr_equal(n->devices[0].procs, kept);
     assert_int_equal(n->devices[0].procs[0].mem, GIB + 100);
 
-    /* the same process, now better known: a new list is read anew */
+    /* the same process with better data: a new list is read again */
     snprintf(pf[0].user, sizeof(pf[0].user), "kimberly");
     live_procs(l, n, 4, &list, at);
     at += 1000;
@@ -341,7 +342,7 @@ static void processes_come_with_the_newest_batch(void **unused)
     live_batch(l, n, &b, 0, at);
     assert_string_equal(n->devices[0].procs[0].fact->user, "kimberly");
 
-    /* uses that name no list are nobody's */
+    /* uses without a list are ignored */
     at += 1000;
     b.procs = 0;
     live_batch(l, n, &b, 0, at);
@@ -351,7 +352,7 @@ static void processes_come_with_the_newest_batch(void **unused)
     live_batch(l, n, &b, 0, at);
     assert_int_equal(n->devices[0].n_procs, 2);
 
-    /* an older batch's list is not the newest */
+    /* the list of an older batch is not used */
     int64_t newest = at;
     at = NOW - 60000;
     b.n_uses = 0;
@@ -374,7 +375,7 @@ static void values_under_other_facts_are_passed_over(void **unused)
     (void)unused;
     live_batch(l, n, &b, 0, at);
     assert_false(sample_has(&n->devices[0].now, M_util));
-    assert_int_equal(n->at_ms, at); /* news all the same */
+    assert_int_equal(n->at_ms, at); /* still counts as a report */
     b.facts = 7;
     c.slot = 3;
     live_batch(l, n, &b, 0, at);
@@ -437,7 +438,7 @@ static void custom_metrics_are_kept_beside(void **unused)
     at -= 1000; /* L1 */
     live_batch(l, n, &b, 0, NOW);
     assert_int_equal(n->devices[0].custom[0].v, 1250);
-    f.n_custom = 1; /* declared anew */
+    f.n_custom = 1; /* declared again */
     live_facts(l, n, 2, &f, NOW);
     assert_int_equal(n->devices[0].n_custom, 0);
     live_free(l);
@@ -458,7 +459,7 @@ static void a_silent_node_goes_down_and_comes_back(void **unused)
     assert_int_equal(t.n, 1);
     live_tick(l, NOW + 60000);
     assert_int_equal(n->state, NODE_DOWN);
-    assert_int_equal(n->since_ms, NOW); /* says since when */
+    assert_int_equal(n->since_ms, NOW); /* has the start time */
     assert_string_equal(n->reason, "no data for 1 m");
     assert_int_equal(n->devices[0].state, DEV_STALE);
     assert_int_equal(t.n, 2);
@@ -474,7 +475,7 @@ static void a_silent_node_goes_down_and_comes_back(void **unused)
     live_free(l);
 }
 
-/* As send_util, read back at the start of a hub. */
+/* Like send_util, loaded at the start of a hub. */
 static void recall_util(struct live *l, struct node_now *n, int64_t util, int64_t at_ms, int64_t now_ms)
 {
     struct gather *g = gather_new();
@@ -498,7 +499,7 @@ static void a_hub_that_was_away_shows_what_it_knew_and_gives_a_chance(void **unu
         int64_t news_ms, alive_ms; /* before now */
         int state;
         const char *reason;
-        int dev, told; /* told: what is, when it stays silent for two minutes */
+        int dev, told; /* told: the event if it does not report for two minutes */
     } cases[] = {{"away for seconds", 5000, 5000, NODE_UP, "", DEV_BUSY, EVENT_DOWN},
                  {"away for ten minutes", 600000, 600000, NODE_UP,
                   "no data since the hub started, the last came 10 m ago", DEV_STARTING, EVENT_DOWN},
@@ -518,7 +519,7 @@ static void a_hub_that_was_away_shows_what_it_knew_and_gives_a_chance(void **unu
         set_device(&d, "GPU-a", 0);
         struct node_now *n = live_node(l, "k1", "dgx1", 0);
         live_facts(l, n, 7, &f, 0);
-        n->awaited = true; /* as the registry does */
+        n->awaited = true; /* like the registry */
         recall_util(l, n, 1000, news - 5000, NOW);
         recall_util(l, n, 9000, news, NOW);
         recall_util(l, n, 2000, news - 2000, NOW); /* L1 */
@@ -535,7 +536,7 @@ static void a_hub_that_was_away_shows_what_it_knew_and_gives_a_chance(void **unu
         if (cases[i].state == NODE_DOWN)
             assert_int_equal(n->since_ms, news);
         live_tick(l, NOW + 119999);
-        assert_int_equal(t.n, 0); /* nobody is told of anybody */
+        assert_int_equal(t.n, 0); /* no events */
         live_tick(l, NOW + 120000);
         assert_int_equal(n->state, NODE_DOWN);
         assert_int_equal(n->since_ms, news); /* the true time */
@@ -574,9 +575,9 @@ static void a_node_read_back_is_waited_for(void **unused)
     assert_int_equal(n->state, NODE_DOWN);
     live_free(l);
     t.n = 0;
-    l = live_new(NULL, note_event, &t); /* one that comes in time is not told of */
+    l = live_new(NULL, note_event, &t); /* a node that reports in time causes no event */
     n = live_node(l, "k1", "dgx1", 0);
-    n->at_ms = NOW - 600000; /* the hub was away for ten minutes */
+    n->at_ms = NOW - 600000; /* the hub was down for ten minutes */
     live_tick(l, NOW);
     say_hello(l, n, COLLECT_OK, NOW, NOW + 5000);
     live_tick(l, NOW + 6000);
@@ -677,16 +678,16 @@ static void a_new_run_takes_the_node_until_its_elder_speaks_again(void **unused)
     struct batch b = {.key.run = 1, .n_events = 1, .events = &stop};
 
     (void)unused;
-    assert_false(live_run_conflict(l, n, 2, NOW + 1000)); /* started again after a crash: at once */
+    assert_false(live_run_conflict(l, n, 2, NOW + 1000)); /* restarted after a crash: accepted immediately */
     live_hello(l, n, &two, "", NOW + 1000);
     assert_false(live_run_conflict(l, n, 2, NOW + 2000));
     assert_false(live_run_conflict(l, n, 1, NOW + 2000));
-    live_hello(l, n, &one, "", NOW + 2000); /* both live */
+    live_hello(l, n, &one, "", NOW + 2000); /* both are alive */
     assert_true(live_run_conflict(l, n, 2, NOW + 3000));
     assert_false(live_run_conflict(l, n, 1, NOW + 3000));
     assert_true(live_run_conflict(l, n, 2, NOW + 31999));
-    assert_false(live_run_conflict(l, n, 2, NOW + 32000)); /* the elder is silent: the other may have it */
-    live_batch(l, n, &b, 0, NOW);                          /* or says that it ends */
+    assert_false(live_run_conflict(l, n, 2, NOW + 32000)); /* the older run did not report */
+    live_batch(l, n, &b, 0, NOW);                          /* or reports that it stops */
     assert_false(live_run_conflict(l, n, 2, NOW + 3000));
     live_tick(l, NOW + 122000);
     assert_string_equal(n->reason, "agent stopped, no data for 2 m");
@@ -725,7 +726,7 @@ static void a_gpu_that_is_only_booked_is_so_since_the_booking(void **unused)
     live_book(l, n, 0, &b, NULL, 0, NOW + 7123); /* this hub got it late */
     assert_int_equal(n->devices[0].state, DEV_HELD);
     assert_int_equal(n->devices[0].since_ms, NOW + 5000);
-    live_book(l, n, 0, NULL, NULL, NOW + 8000, NOW + 8456); /* given back */
+    live_book(l, n, 0, NULL, NULL, NOW + 8000, NOW + 8456); /* released */
     assert_int_equal(n->devices[0].state, DEV_FREE);
     assert_int_equal(n->devices[0].since_ms, NOW + 8000);
     live_free(l);
@@ -748,8 +749,8 @@ static void a_gpu_that_vanishes_is_lost_and_comes_back_the_same(void **unused)
     assert_int_equal(n->devices[0].now.v[M_util], 2222);
     assert_string_equal(n->devices[1].fact.uuid, "GPU-a");
     assert_int_equal(n->devices[1].state, DEV_LOST);
-    assert_int_equal(live_slots(n), 1); /* no batch can mean it */
-    f.n_devices = 2;                    /* back, counted otherwise */
+    assert_int_equal(live_slots(n), 1); /* no batch can refer to it */
+    f.n_devices = 2;                    /* back, with another index */
     set_device(&d[0], "GPU-a", 5);
     set_device(&d[1], "GPU-b", 6);
     live_facts(l, n, 9, &f, NOW + 3);
@@ -757,7 +758,7 @@ static void a_gpu_that_vanishes_is_lost_and_comes_back_the_same(void **unused)
     assert_int_equal(n->devices[0].now.v[M_util], 1111);
     assert_int_equal(n->devices[0].fact.index, 5);
     assert_int_not_equal(n->devices[0].state, DEV_LOST);
-    f.n_devices = 0; /* the driver is away: nothing is lost by that */
+    f.n_devices = 0; /* the driver is gone: no GPU is lost */
     live_facts(l, n, 10, &f, NOW + 4);
     assert_int_equal(n->n_devices, 2);
     assert_int_not_equal(n->devices[0].state, DEV_LOST);
@@ -798,9 +799,9 @@ static void a_split_gpu_is_what_its_instances_are(void **unused)
     at += 61000;
     util = 0;
     live_batch(l, n, &b, 0, at);
-    assert_int_equal(n->devices[0].state, DEV_HELD); /* never free: its instances are what one takes */
+    assert_int_equal(n->devices[0].state, DEV_HELD); /* never free: only its instances can be used */
     assert_string_equal(n->devices[0].reason, "split into 2 MIG instances");
-    f.n_devices = 1; /* MIG switched off: instances go, they are not lost */
+    f.n_devices = 1; /* MIG switched off: instances are removed, not lost */
     live_facts(l, n, 2, &f, at);
     assert_int_equal(n->n_devices, 1);
     assert_false(live_has_gpu(l, "MIG-2"));
@@ -820,7 +821,7 @@ static void a_node_that_is_joined_takes_the_silent_ones_place(void **unused)
     assert_true(live_silent(old, NOW + 60000));
     set_device(&d[0], "GPU-a", 0);
     set_device(&d[1], "GPU-x", 1);
-    assert_false(live_brings_gpus(old, &f)); /* one of two moved: not the node */
+    assert_false(live_brings_gpus(old, &f)); /* one of two moved: not the same node */
     set_device(&d[1], "GPU-b", 1);
     assert_true(live_brings_gpus(old, &f));
     struct node_now *heir = live_node(l, "new", "fresh", NOW + 60000);
@@ -831,7 +832,7 @@ static void a_node_that_is_joined_takes_the_silent_ones_place(void **unused)
     assert_string_equal(heir->was, "big");
     const struct node_now *on;
     assert_non_null(live_find_device(l, STR("GPU-a"), &on));
-    assert_ptr_equal(on, old); /* still */
+    assert_ptr_equal(on, old); /* unchanged */
     live_join(l, heir, old, NOW + 60000);
     assert_null(live_find(l, "old"));
     assert_ptr_equal(live_find(l, "big"), heir);
@@ -860,7 +861,7 @@ static void a_gpu_is_found_by_its_place_too(void **unused)
     (void)unused;
     set_device(&d[0], "GPU-a", 0);
     set_device(&d[1], "GPU-b", 1);
-    set_device(&d[2], "GPU-c", 0); /* in the place of one that was lost */
+    set_device(&d[2], "GPU-c", 0); /* in the place of a lost one */
     set_device(&d[3], "MIG-1", 1);
     d[0].lost = true;
     d[3].mig = 0;
@@ -888,13 +889,13 @@ static void two_nodes_never_share_a_name(void **unused)
     assert_string_equal(a->name, "dgx1");
     assert_string_equal(b->name, "dgx1~2");
     assert_string_equal(c->name, "dgx1~3");
-    assert_string_equal(d->name, "a~2"); /* nor take a key for a name */
+    assert_string_equal(d->name, "a~2"); /* nor use a key as a name */
     assert_ptr_equal(live_find(l, "dgx1~2"), b);
     assert_ptr_equal(live_find(l, "dgx1"), a);
     assert_string_equal(live_called(a), "");
     assert_string_equal(live_called(b), "dgx1~2");
     live_tick(l, NOW);
-    live_admin(l, a, "", true, false); /* a retired one holds no name, but a name that was given stays */
+    live_admin(l, a, "", true, false); /* a retired node holds no name, but a name set by an admin stays */
     assert_string_equal(live_node(l, "b", "dgx1", NOW)->name, "dgx1~2");
     assert_string_equal(live_node(l, "e", "dgx1", NOW)->name, "dgx1");
     live_admin(l, a, "", false, false);
@@ -902,9 +903,9 @@ static void two_nodes_never_share_a_name(void **unused)
     live_admin(l, b, "gold", false, false);
     assert_string_equal(b->name, "gold");
     live_node(l, "b", "dgx9", NOW);
-    assert_string_equal(b->name, "gold"); /* an admin's */
+    assert_string_equal(b->name, "gold"); /* set by an admin */
     live_node(l, "c", "dgx9", NOW);
-    assert_string_equal(c->name, "dgx9"); /* ours ends with the reason for it */
+    assert_string_equal(c->name, "dgx9"); /* a generated name ends with its reason */
     assert_string_equal(live_called(c), "");
     live_free(l);
 }
@@ -933,7 +934,7 @@ static void nodes_are_found_and_sorted_as_people_count(void **unused)
     assert_ptr_equal(live_only(l, "k0"), live_find(l, "k0"));
     assert_null(live_only(l, "dgx11"));
 
-    /* renamed, and renamed at home */
+    /* renamed by an admin, and its own name changed */
     live_admin(l, live_find(l, "ws3"), "attic", false, false);
     assert_null(live_find(l, "ws3"));
     assert_string_equal(live_find(l, "attic")->key, "k1");
@@ -942,7 +943,7 @@ static void nodes_are_found_and_sorted_as_people_count(void **unused)
     live_admin(l, live_find(l, "attic"), NULL, false, false);
     assert_string_equal(live_find(l, "ws4")->key, "k1");
 
-    /* labels: a change is seen, the same again is none, and they go */
+    /* labels: a change counts, the same again does not, and they can be removed */
     struct node_now *ws = live_find(l, "ws4");
     live_labels(l, ws, "rack=a1\n");
     assert_string_equal(ws->labels, "rack=a1\n");
@@ -954,7 +955,7 @@ static void nodes_are_found_and_sorted_as_people_count(void **unused)
     assert_null(ws->labels);
     assert_int_equal(live_version(l), version + 1);
 
-    /* retired: hidden, kept, and still so when it speaks */
+    /* retired: hidden and kept, also when it reports again */
     struct node_now *gone = live_find(l, "dgx2");
     live_admin(l, gone, NULL, true, false);
     live_nodes(l, false, &n);
@@ -963,7 +964,7 @@ static void nodes_are_found_and_sorted_as_people_count(void **unused)
     assert_int_equal(n, ARRAY_LEN(want));
     say_hello(l, gone, COLLECT_OK, NOW, NOW);
     assert_true(gone->retired);
-    live_node(l, "k99", "dgx2", NOW); /* the name's new owner is the one found */
+    live_node(l, "k99", "dgx2", NOW); /* a lookup finds the name's new owner */
     assert_string_equal(live_find(l, "dgx2")->key, "k99");
     live_drop(l, "k99");
     live_drop(l, "no such key");
@@ -1007,7 +1008,7 @@ static void assert_in_order(struct live *l, size_t want)
         assert_true((str_natural(v[i - 1]->name, v[i]->name) ?: strcmp(v[i - 1]->key, v[i]->key)) < 0);
 }
 
-/* The list is asked for all the while: those that came since are put between the others. */
+/* The list is requested repeatedly: new nodes are inserted. */
 static void nodes_are_in_order_as_they_come_and_go(void **unused)
 {
     struct live *l = live_new(NULL, NULL, NULL);

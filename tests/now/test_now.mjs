@@ -1,10 +1,10 @@
-/* Now: which GPU is free without a click, who holds one with one hover, filters, places that stay, every kind of cluster. */
+/* Now: find a free GPU without a click and its user with one hover; filters, stable places, every kind of cluster. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { clean, counts, demo, folder, hub, json, layoutProblems, looksRight, MUSTER, open, ownPort, refused, run, says, shared, shot, simulate, start, test, token, TOP, until, words } from "../kit/lib.mjs";
 
-/** One demo for all tests that only look. */
+/** One demo for all read-only tests. */
 const theDemo = shared(demo);
 
 const heading = (page) => words(page.locator("h1"));
@@ -63,7 +63,7 @@ test("a GPU whose kernel spins is busy with somebody, and said to do almost noth
     Object.assign(busy.metrics, { work: 0.0076, flops: 3.25 });
     const page = await open(t, url);
     await page.route("**/api/v1/state?*", (r) => r.fulfill({ json: state }));
-    await page.goto(`${url}/?at=${state.at}`); /* of the past nothing comes after it */
+    await page.goto(`${url}/?at=${state.at}`); /* a past state gets no updates */
     await page.locator(`.cell[data-uuid="${busy.uuid}"]`).hover();
     await says(page.locator(".details .sentence"), /busy by .*: runs, but does almost nothing$/);
     await says(page.locator(".details dl"), /utilisation\s*\d+\s% efficiency\s*1\s%/);
@@ -80,8 +80,8 @@ test("a tab that nobody looks at goes on saying how many are free", async (t) =>
         Object.defineProperty(document, "hidden", { get: () => true });
         document.dispatchEvent(new Event("visibilitychange"));
     });
-    refused(page, 400); /* with a clock that runs ahead, the strip asks for what is not there yet */
-    await page.clock.runFor(30000); /* its line is let go by now */
+    refused(page, 400); /* with a clock that runs ahead, the strip requests future data */
+    await page.clock.runFor(30000); /* its connection is closed by now */
     await page.clock.runFor(60000);
     await until("the new count", async () => (await page.title()) === "47 free · muster");
     clean(page);
@@ -102,7 +102,7 @@ test("a tab that nobody looks at asks for nothing else, and once when somebody c
         await page.goto(url + path);
         await until(question, () => asked.includes(question));
         await turn(true);
-        await page.clock.runFor(30000); /* its line is let go by now */
+        await page.clock.runFor(30000); /* its connection is closed by now */
         asked = [];
         await page.clock.runFor(120000);
         assert.deepEqual(asked.filter((p) => [question, "/api/v1/summary"].includes(p)), [], path);
@@ -138,7 +138,7 @@ test("the last day is always in sight: an axis, where alerts began, and what a m
         await page.mouse.move(2, 2);
         await page.setViewportSize({ width, height: 800 });
         await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
-        await counts(page.locator(".began"), width < 800 ? 2 : 3); /* those near each other become one where the window is made narrow */
+        await counts(page.locator(".began"), width < 800 ? 2 : 3); /* close ones are merged in a narrow window */
         await looksRight(page, `now-strip-${width}-${dark ? "dark" : "light"}`);
     }
     await page.locator(".plot-time input").click({ position: { x: box.width / 4, y: 20 } });
@@ -255,7 +255,7 @@ test("a filter is the hub's: what fits stays, an error is marked and takes nothi
     await says(page.locator(".head .title"), /^dgx1 (NVIDIA )?H200 4 of 8$/); /* not x4: it has eight */
     await until("the URL says so", () => new URL(page.url()).searchParams.get("filter") === "user:kim");
     await page.locator("#filter").fill("kim");
-    await says(page.locator("h1"), /^4 of 48 match \(kim: person\), 0 free$/); /* a bare word, and what it was taken for */
+    await says(page.locator("h1"), /^4 of 48 match \(kim: person\), 0 free$/); /* a bare word, and its interpretation */
     await page.locator("#filter").fill("fre");
     await says(page.locator("#main, main"), /fre: no person, node, model or program; did you mean 'free'\?/);
     await page.locator("#filter").fill("user:kim");
@@ -265,7 +265,7 @@ test("a filter is the hub's: what fits stays, an error is marked and takes nothi
     await error.waitFor();
     await says(error, /expected a size such as 40G/);
     await says(error.locator("mark"), "m");
-    assert.equal(await page.locator(".cell").count(), 4); /* what was there stays */
+    assert.equal(await page.locator(".cell").count(), 4); /* the old content stays */
     refused(page, 400);
     await looksRight(page, "now-filter-error");
     await page.keyboard.press("Escape");
@@ -334,7 +334,7 @@ test("light and dark can be switched, and stay so", async (t) => {
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const light = await background();
     const button = page.getByRole("button", { name: /^Colours/ });
-    await button.click(); /* from the system's to light */
+    await button.click(); /* from the system's theme to light */
     assert.equal(await background(), light);
     await button.click();
     const dark = await until("another background", async () => (await background()) !== light && background());
@@ -397,7 +397,7 @@ test("a hub that goes away is missed and found again", async (t) => {
     assert.ok(page.wrong.every((w) => /ERR_|Failed to load resource/.test(w)), page.wrong.join("\n"));
 });
 
-/** Whether this browser fetches a module again that did not come: some remember for good that it did not. */
+/** Whether this browser loads a module again after a failure: some remember failures forever. */
 async function fetchesAgain(page) {
     let asked = 0;
     await page.route("**/probe.js", (r) => (asked++ ? r.fulfill({ contentType: "text/javascript", body: "" }) : r.abort()));
@@ -434,10 +434,10 @@ test("what did not come while the hub was away comes when it is back, or the pag
     await page.emulateMedia({ media: "print" });
     await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
     await counts(page.locator("#print tbody tr"), 16);
-    await sim.stop(); /* while its hub is there: else it waits for one */
+    await sim.stop(); /* while its hub runs: otherwise it waits for one */
 });
 
-/** Each stands where the one before it ends and is counted; none is made anew when others come and go; one that is near the window gets its news, too. */
+/** Rows are adjacent and numbered, survive when others come and go, and are updated near the window, too. */
 async function rowsKeepTheirPlaces(page) {
     const row = (name) => page.locator(`section[aria-label^="${name},"]`);
     const look = () =>
@@ -456,7 +456,7 @@ async function rowsKeepTheirPlaces(page) {
     await until("news of what is below the window", async () => (await words(beyond.locator(".cells"))) !== said);
 }
 
-/** Lines that are not drawn again keep nothing of the news that came since. */
+/** Lines that are not drawn do not keep later data. */
 async function oldNewsIsLetGo(page) {
     const seen = await page.evaluateHandle(async () => {
         const { live, onChange } = (await import("/assets/kit/live.js")).$kit_live;
@@ -513,7 +513,7 @@ test("a node that was replaced by its next news is let go", async (t) => {
     await page.waitForSelector(".cell");
     const first = await page.evaluateHandle(async () => {
         const { live } = (await import("/assets/kit/live.js")).$kit_live;
-        const began = live.nodes[0].version; /* what was there at the start, hooks may hold; not what came later */
+        const began = live.nodes[0].version; /* hooks may hold the data of the start, but no later data */
         while (live.nodes[0].version < began + 2) await new Promise((go) => setTimeout(go, 50));
         const n = live.nodes[0];
         return { live, id: n.id, ref: new WeakRef(n), version: n.version };
@@ -530,13 +530,13 @@ test("what changes between a first rendering and its effect is not missed", asyn
     await page.waitForSelector(".cell");
     await page.evaluate(async () => {
         const { $preact: { h, render }, $kit_router: { setQuery, usePlace }, $access_session: { session, useSession } } = await import("/assets/main.js");
-        while (!session.known) await new Promise((go) => setTimeout(go, 20)); /* the hub's answer would take the name away again */
+        while (!session.known) await new Promise((go) => setTimeout(go, 20)); /* the hub's response would remove the name again */
         for (const say of [() => usePlace().query.get("turn"), () => useSession().person]) {
             const box = document.createElement("output");
             document.body.append(box);
             render(h(say), box);
         }
-        setQuery({ turn: "second" }); /* effects come after the next frame */
+        setQuery({ turn: "second" }); /* effects run after the next frame */
         session.person = "kim";
     });
     for (const [i, what] of ["second", "kim"].entries()) await until(what, async () => (await words(page.locator("body > output").nth(i))) === what);

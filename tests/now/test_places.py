@@ -33,7 +33,7 @@ class Places(bookcase.BookCase):
 
     @staticmethod
     def still(answer):
-        """Without the moments of the question itself."""
+        """The response without the times of the query."""
         try:
             got = json.loads(answer)
         except ValueError:

@@ -1,4 +1,4 @@
-/* Nodes of followed hubs beside one's own: screens see them, nothing else does. */
+/* Nodes of followed hubs next to local ones: only screens see them. */
 #include "test.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ static void only_who_asks_for_them_sees_them(void **unused) /* G1 */
     assert_string_equal(live_any(l, "munich/dgx2")->key, "munich/b");
     assert_string_equal(live_any(l, "munich/b")->site, "munich");
     assert_string_equal(live_any(l, "munich/b")->site_url, "http://m");
-    live_node(l, "k2", "ape", NOW); /* one's own come and go beside them */
+    live_node(l, "k2", "ape", NOW); /* local nodes come and go in between */
     assert_string_equal(names(l, true), "ape munich/dgx2 munich/dgx10 zoo");
     site_close(l, s);
     assert_string_equal(names(l, true), "ape zoo");
@@ -66,7 +66,7 @@ static void only_who_asks_for_them_sees_them(void **unused) /* G1 */
 static void who_is_not_on_a_new_list_is_gone(void **unused)
 {
     struct live *l = live_new(NULL, NULL, NULL);
-    struct site *s = site_open(l, "a", "http://a"), *t = site_open(l, "b", "http://b"); /* and no node of one's own */
+    struct site *s = site_open(l, "a", "http://a"), *t = site_open(l, "b", "http://b"); /* and no local node */
 
     (void)unused;
     site_begin(s);
@@ -76,7 +76,7 @@ static void who_is_not_on_a_new_list_is_gone(void **unused)
     put(l, t, "b/1", "b/one");
     site_begin(s);
     put(l, s, "a/2", "a/renamed");
-    assert_string_equal(names(l, true), "a/one a/renamed b/one"); /* not yet: the list goes on */
+    assert_string_equal(names(l, true), "a/one a/renamed b/one"); /* not yet: the list is incomplete */
     site_end(l, s);
     assert_string_equal(names(l, true), "a/renamed b/one");
     assert_null(live_any(l, "a/two"));
@@ -107,7 +107,7 @@ static void a_site_that_is_away_is_stale_not_gone(void **unused) /* G3 */
     assert_int_equal(n->devices[0].since_ms, NOW);
     assert_string_equal(n->devices[0].reason, "a is away");
     assert_string_equal(n->reason, "a is away");
-    site_away(l, s, NOW, "a is away"); /* no news */
+    site_away(l, s, NOW, "a is away"); /* no change */
     assert_int_equal(n->version, version);
     site_begin(s);
     put(l, s, "a/1", "a/one");

@@ -24,7 +24,7 @@ struct rule_case {
     enum collect_state collect;
     int64_t collect_age_ms;
     enum dev_state was;
-    int64_t idle_ms; /* since when idle; -1: not idle */
+    int64_t idle_ms; /* idle since; -1: not idle */
     enum dev_state want;
     const char *reason;
 };
@@ -178,13 +178,13 @@ static void other_signs_of_work_count(void **unused)
 static void a_kernel_that_spins_is_busy_and_said_to_do_nothing(void **unused)
 {
     static const struct {
-        int64_t active, sm; /* -1: not told */
+        int64_t active, sm; /* -1: not reported */
         const char *reason;
     } cases[] = {{9999, 76, "runs, but does almost nothing"},
                  {9000, 499, "runs, but does almost nothing"},
                  {9000, 500, "working"},
                  {8999, 76, "working"},
-                 {-1, 76, "working"}, /* utilisation alone says nothing of it */
+                 {-1, 76, "working"}, /* utilisation alone does not show it */
                  {9999, -1, "working"}};
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -212,7 +212,7 @@ static void a_sleeping_device_and_one_in_maintenance(void **unused)
     (void)unused;
     assert_int_equal(state_of(&state_rule_default, &n, &d, NOW, reason), DEV_FREE);
     assert_string_equal(reason, "asleep, not woken by muster");
-    n.maintenance = true; /* not to be offered to anybody */
+    n.maintenance = true; /* not available to any user */
     assert_int_equal(state_of(&state_rule_default, &n, &d, NOW, reason), DEV_HELD);
     assert_string_equal(reason, "in maintenance");
     n.maintenance = false;
@@ -224,7 +224,7 @@ static void a_sleeping_device_and_one_in_maintenance(void **unused)
     snprintf(d.fact.note, sizeof(d.fact.note), "fell off the bus");
     assert_int_equal(state_of(&state_rule_default, &n, &d, NOW, reason), DEV_LOST);
     assert_string_equal(reason, "was there, is gone: fell off the bus");
-    snprintf(d.fact.note, sizeof(d.fact.note), NO_WORK_SMI); /* is no reason for that */
+    snprintf(d.fact.note, sizeof(d.fact.note), NO_WORK_SMI); /* does not imply it */
     assert_int_equal(state_of(&state_rule_default, &n, &d, NOW, reason), DEV_LOST);
     assert_string_equal(reason, "was there, is gone");
 }
