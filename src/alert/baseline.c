@@ -133,7 +133,7 @@ static int usage_baseline_hours(struct studying *k)
     return r;
 }
 
-/* Did this one use of the day, which t is of, what was assigned? */
+/* Reports a user who used too little of their assignment on the day of t. */
 static void judge_day(struct studying *k, const struct usage_table *t, const char *kind, const char *name, int64_t gpus)
 {
     int32_t day = zone_date(k->ask->sums.zone, t->from_ms);

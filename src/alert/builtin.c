@@ -217,7 +217,7 @@ static void tell_full(const struct rule_look *k, const struct node_now *n, const
                   left >> 20);
 }
 
-/* Nobody worked on it since then, and somebody held it: not that it was free before. */
+/* Start of the idle time: after the last work, and not before the current processes started. */
 static int64_t idle_since(const struct state_rule *rule, const struct device_now *d, int64_t now_ms)
 {
     int64_t first = now_ms;

@@ -1,5 +1,4 @@
-/* cmd_alerts.c: `muster alerts`: what is wrong now, the rules, what would fire, and silences. The hub knows; this asks.
- */
+/* cmd_alerts.c: `muster alerts`: prints current alerts, rules, rule tests and silences of the hub. */
 #include <errno.h>
 
 #include "alert/rule.h"
@@ -274,7 +273,7 @@ static const struct column_spec past_columns[] = {
     {"for", "FOR", CELL_TEXT, .weight = 96},       {"text", "WHAT", CELL_TEXT, .weight = 50},
 };
 
-/* The section alerts of a file, read as the hub would: nothing else of it leaves this machine. */
+/* Reads the section alerts of a file like the hub; sends nothing else of the file. */
 static int read_rules(const char *path, struct buf *ret, struct err *err)
 {
     AUTO_BUF text = BUF_INIT(RULES_FILE_MAX);

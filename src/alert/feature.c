@@ -57,7 +57,7 @@ struct hub_alerts {
     size_t n_silences, cap_silences;
     int64_t last_silence, looked_ms, rest_ms;
     wandb_error_fn *wandb_error; /* NULL: not registered */
-    bool led;                    /* this hub led when it last looked */
+    bool led;                    /* this hub was the leader at its last evaluation */
     struct timer *turn;          /* set: an evaluation is running */
     size_t part;                 /* of the evaluation */
     int64_t spent_us;            /* by it, so far */
@@ -262,7 +262,7 @@ static size_t silence_at(const struct hub_alerts *d, int64_t id)
     return FIRST(d->n_silences, i, d->silences[i]->id == id);
 }
 
-/* As the hub that leads has it. */
+/* Applies an alert of the leading hub. */
 static void take_alert(struct hub_alerts *d, const struct note *n, int64_t now_ms)
 {
     struct alert *a = alert_read(n->bytes, NULL);
@@ -379,7 +379,7 @@ struct whole_scene { /* a scene and what it borrows from */
     char wrong[SCENE_WRONGS][NOTICE_MAX];
 };
 
-/* While rules look at these, alert_state.c makes new ones of its own. */
+/* Copies firing gpu-lost alerts, since alert_state.c replaces its alerts while the rules run. */
 static void copy_lost(struct hub_alerts *d)
 {
     const struct alert *a;

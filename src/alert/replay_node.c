@@ -57,7 +57,7 @@ struct alert_replay_node {
     int64_t hung_ms;
     int64_t *looks; /* times after which facts may change */
     size_t n_looks, cap_looks;
-    /* what is loaded */
+    /* loaded data */
     int64_t from_ms;
     size_t minutes;
     struct span *spans;

@@ -1,7 +1,4 @@
-/*
- * routes_test.c: the routes that try rules out: what each rule finds now, and which alerts there would have been in the
- * past.
- */
+/* routes_test.c: routes to test rules: current findings, and the alerts they would have raised in the past. */
 #include <errno.h>
 
 #include "alert/feature.h"
@@ -15,7 +12,7 @@
 #include "usage/routes.h"
 
 #define TEST_BYTES    (16u << 20)
-#define TEST_LIMIT_MS 110000 /* an answer may take two minutes */
+#define TEST_LIMIT_MS 110000 /* a response may take two minutes */
 
 /* ---- now ---- */
 
@@ -141,7 +138,7 @@ static void test_end(struct past_ask *k)
     free(job);
 }
 
-/* Takes rules. */
+/* Takes ownership of rules. */
 static enum reply_how test_past(struct api *a, struct request *rq, struct reply *rp, struct alert_rules *rules)
 {
     struct str last = request_query(rq, "last"), rule = request_query(rq, "rule"), until = request_query(rq, "until");

@@ -1,4 +1,4 @@
-/* usual.c: medians, the limits around them, and the sentences about what lies outside. */
+/* usual.c: medians, limits around them, and texts about deviations. */
 #include "alert/usual.h"
 
 #include <inttypes.h>
