@@ -1,9 +1,9 @@
-/* cmd_here.c: puts what this machine's collector says (agent/local.h) into a live state, as a hub would. */
+/* cmd_here.c: applies the output of this machine's collector (agent/local.h) to a live state, like a hub. */
 #include "now/cmd_here.h"
 
 #include "base/clock.h"
 
-#define FIRST_MS 8000 /* for the driver to answer */
+#define FIRST_MS 8000 /* time for the driver to respond */
 
 static void on_event(void *arg, const struct node_now *n, const struct node_event *e)
 {
@@ -58,7 +58,7 @@ static int begin(struct here *h, int64_t tick_ms, struct local_sink *ret, struct
     if (r < 0)
         return r;
     h->conf = true;
-    if ((r = opt_env(agent_opts, &h->agent, err)) < 0) /* MUSTER_COLLECTOR and the like, as for an agent */
+    if ((r = opt_env(agent_opts, &h->agent, err)) < 0) /* MUSTER_COLLECTOR and similar, like the agent */
         return r;
     if (tick_ms)
         h->agent.tick = tick_ms;

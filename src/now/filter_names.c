@@ -1,4 +1,4 @@
-/* filter_names.c: what every name of a filter means is one line of these tables; metrics come from metrics.def. */
+/* filter_names.c: the meaning of every name of a filter, one line each; metrics come from metrics.def. */
 #include "now/filter_names.h"
 
 #include "base/order.h"
@@ -47,7 +47,7 @@ static const struct filter_word words[] = {
     {"unknown", GET_STATE, 1 << DEV_UNKNOWN},
     {"starting", GET_STATE, 1 << DEV_STARTING},
     {"stale", GET_STATE, 1 << DEV_STALE},
-    {"offline", GET_STATE, 1 << DEV_STALE}, /* what screens call it */
+    {"offline", GET_STATE, 1 << DEV_STALE}, /* its text on screens */
     {"hung", GET_STATE, 1 << DEV_HUNG},
     {"lost", GET_STATE, 1 << DEV_LOST},
     {"broken", GET_STATE, OUT_OF_SIGHT},

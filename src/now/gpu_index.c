@@ -43,7 +43,7 @@ const struct device_now *live_named_device(const struct live *l, struct str word
     snprintf(name, sizeof(name), "%.*s", colon, word.p);
     const struct node_now *n = *ret_node = live_find(l, name);
     struct str index = str_n(word.p + colon + 1, word.len - (size_t)colon - 1);
-    for (size_t i = 0; n && i < n->n_devices; i++) /* one that took the place of a lost one goes before it */
+    for (size_t i = 0; n && i < n->n_devices; i++) /* prefer a replacement to the lost device */
         if (str_eq(index, device_index_text(&n->devices[i].fact, text)) && (!d || d->fact.lost))
             d = &n->devices[i];
     return d;

@@ -1,5 +1,6 @@
 /*
- * live.h: the newest state of every node and device, in memory. Loop thread only.
+ * live.h: the newest state of every node and device, in memory. Not thread-safe: the hub uses its own on the loop
+ * thread only.
  *
  * L1 An older batch never overwrites newer values (catch-up in parallel with live data).
  * L2 Missing values stay missing; every value has a time.

@@ -1,6 +1,4 @@
-/*
- * ls.c: devices as rows: what `muster ls` and CSV show. Numbers of a device that is stale, hung or lost are left out.
- */
+/* ls.c: devices as rows for `muster ls` and CSV. Omits values of a stale, hung or lost device. */
 #include "now/ls.h"
 
 #include "base/buf.h"
@@ -93,7 +91,7 @@ static void processes(struct cell *c, const struct view *v, const struct device_
         cell_text(c, buf_str(&b));
 }
 
-/* Its name for scripts; on a screen what to do. */
+/* The name for scripts; on a screen the remedy. */
 static void advice(struct cell *c, const struct advice_info *rule)
 {
     cell_some_text(c, rule->name);

@@ -1,4 +1,4 @@
-/* outline.c: hashes a node without its values and the times they are of. */
+/* outline.c: hashes a node without its values and their times. */
 #include "now/outline.h"
 
 #include "base/rand.h"

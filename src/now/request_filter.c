@@ -1,5 +1,5 @@
-/* request_filter.c: reads which GPUs a request is about, a filter (its language is filter.h's) or one by its name, and
- * answers when that cannot be read. */
+/* request_filter.c: parses the GPUs selected by a request, a filter (filter.h) or a name; responds with an error if
+ * invalid. */
 #include "now/filter.h"
 
 #include "hub/api.h"
@@ -21,7 +21,7 @@ bool request_filter(const struct request *rq, struct reply *rp, struct filter **
     const char *person = who[0] ? people_person(rq->who->people, NULL, who, -1) : ""; /* a token may be a login's */
     if (person[0] && person != who)
         mem_copy_str(who, sizeof(who), person);
-    /* As it was sent, not trimmed: columns are counted from where the reader began. */
+    /* Unchanged, not trimmed: error columns refer to the sent text. */
     if (filter_new(request_query(rq, "filter"), who, ret, &err) == 0)
         return true;
     reply_problem(rp, 400, "filter, column %u: %s", err.column, err.message);
@@ -30,7 +30,7 @@ bool request_filter(const struct request *rq, struct reply *rp, struct filter **
     return false;
 }
 
-/* "dgx1:0", whether or not there is one: a UUID made of a PCI address has more colons. */
+/* "dgx1:0", whether or not it exists: a UUID made of a PCI address has more colons. */
 static bool is_place(struct str word)
 {
     int colon = str_find(word, ":");
