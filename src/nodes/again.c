@@ -1,4 +1,4 @@
-/* again.c: a node of the live state -> the frames of a message from hub to hub. */
+/* again.c: converts a node of the live state to the frames of a message between hubs. */
 #include "nodes/again.h"
 
 #include "base/log.h"
@@ -9,7 +9,7 @@
 #include "nodes/since.h"
 #include "wire/wire.h"
 
-#define PART_BYTES (256u << 10) /* of one frame */
+#define PART_BYTES (256u << 10) /* per frame */
 
 struct values { /* the newest values of a node as a batch */
     struct arena mem;
@@ -111,7 +111,7 @@ static void values_fini(struct values *x)
     FREE_ALL(x->columns, x->uses, x->procs);
 }
 
-/* Its processes, and its newest values. False: it has none, or they are too many. */
+/* Adds its processes and newest values. Returns false if it has none, or too many. */
 static bool put_values(const struct hub *h, const struct node_now *n, struct buf *procs, struct buf *newest,
                        struct share_frame *ret)
 {

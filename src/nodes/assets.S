@@ -1,4 +1,4 @@
-/* assets.S: files that travel inside the binary. */
+/* assets.S: files embedded in the binary. */
     .section .rodata
     .global asset_install
     .global asset_install_end

@@ -1,4 +1,4 @@
-/* cmd_node.c: `muster node`: lists a hub's nodes; renames and retires one, or sets it aside for maintenance. */
+/* cmd_node.c: `muster node`: lists a hub's nodes; renames and retires nodes, or sets them to maintenance. */
 #include <errno.h>
 #include <stdarg.h>
 
@@ -76,7 +76,7 @@ static int list_nodes(struct cmd_call *c)
     return cli_print(&node_help, &out);
 }
 
-/* One request about one node: `after` goes behind its name in the path. */
+/* Sends one request about one node: `after` follows its name in the path. */
 static int ask_about(const struct node_conf *conf, const char *method, const char *node, const char *after,
                      struct str body)
 {
@@ -91,7 +91,7 @@ static int ask_about(const struct node_conf *conf, const char *method, const cha
     return EXIT_OK;
 }
 
-/* Asks on a terminal. True where no terminal is there. */
+/* Asks the user on a terminal. Returns true without a terminal. */
 __attribute__((format(printf, 2, 3))) static bool is_confirmed(const struct node_conf *conf, const char *fmt, ...)
 {
     AUTO_BUF text = BUF_INIT(4096), clean = BUF_INIT(6ul * 4096);
@@ -108,7 +108,7 @@ __attribute__((format(printf, 2, 3))) static bool is_confirmed(const struct node
     return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-/* What was done, on standard output. */
+/* Prints the result. */
 __attribute__((format(printf, 1, 2))) static int print_done(const char *fmt, ...)
 {
     AUTO_BUF out = BUF_INIT(4096);

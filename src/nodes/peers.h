@@ -75,7 +75,8 @@ void peers_procs(struct peers *p, void (*seen)(void *arg, const struct proc_span
  */
 void peers_late(struct peers *p, void (*late)(void *arg, const char *node, int64_t from_ms, int64_t to_ms), void *arg);
 void peers_tell_late(const struct peers *p, const char *node, int64_t from_ms, int64_t to_ms);
-/* Registers the start of a node's counted hours, before any sample of then_ms or later; it returns 0 if none. */
+/* Registers a callback that returns a node's first counted hour, if no sample of then_ms or later can have caused it;
+ * else 0. */
 void peers_counted(struct peers *p, int64_t (*first_before)(void *arg, const char *node, int64_t then_ms), void *arg);
 int64_t peers_counted_before(const struct peers *p, const char *node, int64_t then_ms); /* 0: not registered */
 /* quiet: another hub stores processes; this hub only tracks them. */

@@ -1,4 +1,4 @@
-/* share.c: messages from hub to hub <-> bytes. */
+/* share.c: converts messages between hubs to bytes and back. */
 #include "nodes/share.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
-/* since.c: since when a node and its devices are in their state <-> bytes. */
+/* since.c: converts the states and start times of a node and its devices to bytes and back. */
 #include "nodes/since.h"
 
 #include <errno.h>
 
 #include "base/rand.h"
 
-#define MARK     'T'  /* no type of a frame; 'S' was one without the time heard */
+#define MARK     'T'  /* not a frame type; 'S' was the format without the last report */
 #define SAW_WORK 0x80 /* in a device's state */
 
 static uint32_t gpu_of(const struct device_now *d)
@@ -55,7 +55,7 @@ unsigned since_how(struct str bytes, int64_t *ret_heard_ms)
 static size_t find_gpu(const struct node_now *n, size_t first, uint32_t gpu)
 {
     for (size_t i = 0; i < n->n_devices; i++) {
-        size_t at = (first + i) % n->n_devices; /* in the same order, as a rule */
+        size_t at = (first + i) % n->n_devices; /* usually in the same order */
         if (gpu_of(&n->devices[at]) == gpu)
             return at;
     }

@@ -1,7 +1,7 @@
 /*
- * GPUs that two nodes report: a copied disk image, a driver that invents uuids, or a user who copied
- * them from the page. Data of a GPU is stored by its uuid. So the second node has the GPU as "UUID~2": in its facts as
- * stored, in its batches, and therefore everywhere.
+ * GPUs that two nodes report: a copied disk image, a driver that invents uuids, or a user who copied them from the
+ * page. Data of a GPU is stored by its uuid. So the second node has the GPU as "UUID~2": in its facts as stored, in its
+ * batches, and therefore everywhere.
  *
  * GPUs of a node that does not report may have moved. Then the new node has them by their own uuid, and an admin must
  * confirm (registry_join).

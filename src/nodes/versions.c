@@ -1,4 +1,4 @@
-/* versions.c: compares the builds of the agents that send now with the build of this hub. */
+/* versions.c: compares the builds of active agents with the build of this hub. */
 #include "base/clock.h"
 #include "base/version.h"
 #include "nodes/feature.h"
