@@ -1,4 +1,4 @@
-/* carrier.c: which carrier serves which type of channel. */
+/* carrier.c: maps channel types to carriers. */
 #include "notify/carrier.h"
 
 static const struct carrier *const own[CHANNEL_TYPES] = {

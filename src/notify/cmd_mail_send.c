@@ -1,6 +1,6 @@
 /*
- * cmd_mail_send.c: `muster mail-send`: sends one mail for the hub: what to send on standard input, the result as lines
- * (net/smtp.h).
+ * cmd_mail_send.c: `muster mail-send`: sends one mail for the hub: reads the mail from standard input, prints the
+ * result as lines (net/smtp.h).
  */
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* digest.c: joins messages into one text: a line for each, and what it says below it, indented. */
+/* digest.c: joins messages into one text: a line each, and its text below, indented. */
 #include "notify/digest.h"
 
 #include "base/buf.h"
@@ -7,7 +7,7 @@
 #include "model/alert.h"
 
 #define TEXT_MAX   (200u << 10)
-#define ALERTS_MAX 400 /* bytes of their numbers */
+#define ALERTS_MAX 400 /* bytes of their ids */
 
 bool digest_takes(const struct message *m)
 {
@@ -40,7 +40,7 @@ static void add_one(struct buf *out, const struct message *m, const struct zone 
     add_lines(out, m->text);
 }
 
-/* How many messages a text is of. */
+/* Number of messages in a text. */
 static size_t count(struct str text)
 {
     struct str line;

@@ -9,8 +9,8 @@
  * O4 Responses are limited in bytes and time. Redirects are not followed.
  * O5 In quiet hours a channel only sends critical messages and replies; others wait.
  * O6 If more than a few have waited, they are joined into a digest (notify/digest.h) with all of them in order, unless
- *    a program reads them. For a channel with `each: true`, only messages delayed by more than the send rate are
- *    joined.
+ *    a program reads them. For a channel with `each: true`, only messages delayed that long by something other than
+ *    the send rate are joined.
  */
 #pragma once
 
@@ -20,8 +20,8 @@
 #include "notify/carrier.h"
 
 struct outbox;
-/* Registers a carrier for channels of this type, for a later feature: call it when it opens, and with NULL when it
- * closes. That stops its messages in flight; they are sent after the next start. */
+/* Registers a carrier for channels of this type. A feature later in the list calls this when it opens, and with NULL
+ * when it closes. NULL stops its messages in flight; they are sent after the next start. */
 void outbox_carry(struct outbox *o, enum channel_type type, const struct carrier *c);
 /* Channels of the sections channels and slack, for channels_free(); NULL with a message in err if any is invalid. */
 struct channels *outbox_channels_of(const struct hub_conf *conf, struct err *err);

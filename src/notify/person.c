@@ -1,4 +1,4 @@
-/* person.c: finds the channels that lead to a person and puts one message for each into the outbox. */
+/* person.c: finds the channels of a person and queues one message for each in the outbox. */
 #include "notify/person.h"
 
 #include "base/clock.h"
@@ -6,7 +6,7 @@
 #include "notify/outbox.h"
 #include "people/people.h"
 
-/* Slack's bot itself leads to persons where no channel of its type does. */
+/* The channel of Slack's bot is used if no other channel of its type has `to: person`. */
 static const char *address_of(const struct hub *h, const struct channels *all, const struct channel *c,
                               const char *person)
 {
@@ -16,7 +16,7 @@ static const char *address_of(const struct hub *h, const struct channels *all, c
     return c->to_person || bot ? channel_address(c, h->api.people, person) : NULL;
 }
 
-/* How many channels lead there; which one is the last. */
+/* Returns the number of channels with an address for the person, and the last one. */
 static size_t count_ways(const struct hub *h, const char *person, const char *rule, size_t *ret_last)
 {
     const struct channels *c = outbox_channels(h->outbox);
