@@ -1,4 +1,4 @@
-/* aim.c: which processes get a signal, the question before it is sent, and how it went. */
+/* aim.c: the processes that get a signal, the confirmation, and the result. */
 #include "tui/aim.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ static bool take(struct top *t, const struct item *i)
     const struct proc_fact *f = i->p->fact;
 
     if (ANY(a->n, k, a->v[k].pid == f->pid))
-        return true; /* a process on several GPUs is one */
+        return true; /* count a process on several GPUs once */
     if (a->n == AIM_MAX) {
         snprintf(a->said, sizeof(a->said), "at most %d at once", AIM_MAX);
         return false;

@@ -36,7 +36,7 @@ static uint8_t user_at(struct lanes *p, const char *user)
     size_t i = FIRST(p->n_users, k, strcmp(p->users[k], user) == 0);
 
     if (i == LANE_USERS)
-        return LANE_USERS; /* the last one stands for the rest */
+        return LANE_USERS; /* the last entry represents all others */
     if (i == p->n_users) {
         p->n_users++;
         mem_copy_str(p->users[i], sizeof(p->users[i]), i + 1 == LANE_USERS || !user[0] ? "?" : user);
@@ -60,7 +60,7 @@ void lanes_held(struct lanes *p, const char *device, const char *user, int64_t f
 
 /* ---- lines ---- */
 
-/* Held without work is what one looks for. */
+/* Highlights idle GPUs that are in use by a process. */
 static uint8_t style_of(uint8_t util, bool held)
 {
     return util > 100 ? STYLE_PLAIN | STYLE_DIM : held && util < 5 ? STYLE_WARN : STYLE_METER;
@@ -89,7 +89,7 @@ void lane_draw(const struct lanes *p, const struct lane *r, struct sheet *s, int
         size_t end = i + 1;
         while (end < p->bins && r->who[end] == r->who[i])
             end++;
-        /* at least two columns of what it did must be left to see */
+        /* leave at least two columns of the values visible */
         if (r->who[i] != LANE_NOBODY && end - i >= 4)
             sheet_put(s, y, x + (int)(i - skip), (int)(end - i) - 2, STYLE_PLAIN | STYLE_BOLD, p->users[r->who[i] - 1]);
         i = end;

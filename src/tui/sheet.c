@@ -50,7 +50,7 @@ int sheet_put(struct sheet *s, int y, int x, int width, uint8_t style, const cha
         int wide = str_width(str_n(rest.p, n));
         if (x + wide > end - cut)
             break;
-        if (wide) /* else it joins the letter before it: a cell holds one code point */
+        if (wide) /* a combining character: a cell holds one code point */
             sheet_glyph(s, y, x, c, style);
         if (wide == 2)
             sheet_glyph(s, y, x + 1, 0, style);
@@ -103,7 +103,7 @@ void sheet_meter(struct sheet *s, int y, int x, int width, int64_t share, uint8_
     int64_t full = share < 0 ? 0 : (MIN(share, 10000) * width + 5000) / 10000;
 
     if (share > 0 && full == 0)
-        full = 1; /* a little is not nothing */
+        full = 1; /* small values are still visible */
     for (int i = 0; i < width; i++)
         if (i < full)
             sheet_glyph(s, y, x + i, s->ascii ? '#' : 0x2588, style);
@@ -111,7 +111,7 @@ void sheet_meter(struct sheet *s, int y, int x, int width, int64_t share, uint8_
             sheet_glyph(s, y, x + i, s->ascii ? '.' : 0x2591, STYLE_PLAIN | STYLE_DIM);
 }
 
-/* How many of `rows` dots a value fills; the lowest is there whenever it is known. */
+/* Number of dots of `rows` that a value fills; at least one if it is known. */
 static int dots(uint8_t v, int rows)
 {
     return v > 100 ? 0 : MAX(1, (v * rows + 50) / 100);

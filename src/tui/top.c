@@ -1,4 +1,4 @@
-/* top.c: the state of the screen, what keys do to it, and the frame around the lists. */
+/* top.c: the state of the screen, its keys, and the frame around the lists. */
 #include "tui/top.h"
 
 #include <time.h>
@@ -37,7 +37,7 @@ struct place *top_place(struct top *t)
     return t->n_deep ? &t->deep[t->n_deep - 1] : &t->home[t->look];
 }
 
-/* The plots begin with what the hub has stored, of as many devices as one may ask for. */
+/* Loads stored values of the hub into the plots, for as many devices as a query allows. */
 static void seed_trails(struct top *t)
 {
     enum { STEP_MS = 1000 }; /* a tick */
@@ -88,13 +88,13 @@ static void move(struct top *t, long by)
 
 static struct place *go_deep(struct top *t, enum look look)
 {
-    if (t->n_deep == PLACES_MAX) /* back and forth: the oldest step is forgotten */
+    if (t->n_deep == PLACES_MAX) /* too deep: forget the oldest place */
         memmove(t->deep, t->deep + 1, --t->n_deep * sizeof(*t->deep));
     t->deep[t->n_deep] = (struct place){.look = look};
     return &t->deep[t->n_deep++];
 }
 
-/* What is chosen, from nearer: a node's devices, a device, a person's processes. */
+/* The selection, to open it: a node's devices, a device, a user's processes. */
 static void enter(struct top *t)
 {
     struct place *from = top_place(t);
@@ -125,7 +125,7 @@ static void enter(struct top *t)
     list_make(t);
 }
 
-/* The filter as typed so far takes effect at once; one that is not whole yet leaves what is shown as it was. */
+/* Applies the typed filter immediately; an incomplete one leaves the list unchanged. */
 static void set_filter(struct top *t)
 {
     struct filter *f = NULL;
@@ -139,7 +139,7 @@ static void set_filter(struct top *t)
     arena_reset(&t->arena);
     if (f)
         view_filter(&t->shown, f, &t->arena);
-    if (f && t->shown.odd_words) { /* half a word, as a rule: nothing is called so */
+    if (f && t->shown.odd_words) { /* usually half a word: no such name */
         snprintf(t->filter_err.message, sizeof(t->filter_err.message), "%.*s", (int)sizeof(t->filter_err.message) - 1,
                  t->shown.words);
         t->filter = before;
@@ -158,7 +158,7 @@ static void type_key(struct top *t, int key)
     size_t n = strlen(t->typed);
 
     if (key == TOP_ENTER) {
-        t->typing = t->filter_err.message[0] != 0; /* not whole: stay, so that it can be mended */
+        t->typing = t->filter_err.message[0] != 0; /* incomplete: keep it for editing */
         return;
     }
     if (key == TOP_ESC) {
@@ -362,7 +362,7 @@ static void draw_totals(const struct top *t, struct sheet *s)
         }
 }
 
-/* What one must know first: why there is no data, what the hub says of itself, else what is free. */
+/* The first line: why there is no data, the hub's status message, else the free GPUs. */
 static void draw_answer(struct top *t, struct sheet *s)
 {
     const char *status = t->feed->status(t->feed->arg);
@@ -463,7 +463,7 @@ static void draw_help(struct sheet *s)
     }
 }
 
-/* Processes where there is room: the chosen node's, then those of others. */
+/* Processes if there is room: the selected node's, then others. */
 static void draw_procs(const struct top *t, struct sheet *s, int y, int h, const struct node_now *chosen)
 {
     int end = y + h;
@@ -489,7 +489,7 @@ static void draw_procs(const struct top *t, struct sheet *s, int y, int h, const
     sheet_putf(s, end - 1, 1, s->w, STYLE_PLAIN | STYLE_DIM, "and %zu more: p", left + 1);
 }
 
-/* Below the overview: the chosen node's devices, and processes. Returns how many lines the list above may have. */
+/* Below the overview: the selected node's devices and processes. Returns the number of lines for the list above. */
 static int draw_below(struct top *t, struct sheet *s, int room)
 {
     struct place *p = top_place(t);
@@ -548,7 +548,7 @@ static const char *nothing(const struct top *t, enum look look)
                                                      : "no GPUs";
 }
 
-/* The first line that is shown, so that what is chosen is among them. */
+/* Sets the first visible line so that the selection is visible. */
 static void scroll(const struct top *t, struct place *p)
 {
     size_t columns = (size_t)t->columns, lines = (t->n_items + columns - 1) / columns, room = (size_t)t->list_h;
@@ -558,7 +558,7 @@ static void scroll(const struct top *t, struct place *p)
         first = line;
     if (room && line >= first + room)
         first = line - room + 1;
-    if (first + room > lines) /* no empty lines while there is something above */
+    if (first + room > lines) /* no empty lines at the end while there are lines above */
         first = lines > room ? lines - room : 0;
     p->first = first * columns;
 }
