@@ -1,4 +1,4 @@
-/* child_process.c: starts child processes, notices when one ends, and starts it again after a pause that grows. */
+/* child_process.c: starts child processes, notices their exit, and restarts them after a growing pause. */
 #include "cli/child_process.h"
 
 #include <errno.h>
@@ -54,7 +54,8 @@ int child_process_start(struct child_process *p, bool capture, struct err *err)
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
-        setpgid(0, 0); /* ctrl-C in a terminal is for us alone: we end them in order, so that nothing is lost */
+        setpgid(0, 0); /* Ctrl-C in a terminal must not reach the children: this process stops them in order, so that no
+                          data is lost */
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != parent)
             _exit(0);

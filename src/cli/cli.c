@@ -1,4 +1,4 @@
-/* cli.c: the start that all subcommands share. Only this folder and the programs print anything for people. */
+/* cli.c: common start of all subcommands. Only this folder and the programs print text for users. */
 #include "cli/cli.h"
 
 #include <errno.h>

@@ -15,7 +15,7 @@
 
 enum { THERE_MS = 1000, FOLDER_MS = 2000, ANSWER_MAX = 256 << 20, TOTAL_MS = 30000 };
 
-/* The hub of commands that name none: found once. */
+/* The hub of commands without a hub option: searched once. */
 static struct {
     pthread_once_t once;
     char url[1024], pin[128];
@@ -89,7 +89,7 @@ const char *client_url(const struct client_conf *conf)
 
 /* Status and headers of a response. */
 struct client_answer {
-    int status;       /* 0: there was no answer */
+    int status;       /* 0: no response */
     uint32_t damaged; /* X-Muster-Damaged */
 };
 
@@ -200,7 +200,7 @@ bool client_folder(const struct client_conf *conf, char ret[4096])
     return dir && dir[0] == '/' && local_hub_is_ours(dir) && mem_copy_str(ret, 4096, dir);
 }
 
-/* A hub that wants a token may be our own, with a folder that only it knows. */
+/* A hub that requires a token may be this user's own, with a folder that only the hub knows. */
 static int ask(const struct client_conf *conf, const char *own_token, const char *method, const char *path,
                const char *type, struct str body, struct buf *ret, struct client_answer *ret_answer, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* lines.c: reads the JSON of /api/v1/history into series, and draws them on a terminal. */
+/* lines.c: parses the JSON of /api/v1/history to series, and draws them on a terminal. */
 #include "cli/lines.h"
 
 #include <jansson.h>
@@ -9,7 +9,7 @@
 #include "cli/client.h"
 #include "model/metric.h"
 
-#define CHARTS 4 /* more series than this are a line each */
+#define CHARTS 4 /* more series get a line each */
 
 void lines_fini(struct lines *l)
 {

@@ -1,4 +1,4 @@
-/* listing.c: every row a line, every column the member it is called by. */
+/* listing.c: one line per row; a column shows the member of its name. */
 #include "cli/listing.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* spawn.c: fork and exec, with the reason when that fails. */
+/* spawn.c: fork and exec, with the reason of a failure. */
 #include "cli/spawn.h"
 
 #include <errno.h>

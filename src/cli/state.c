@@ -1,4 +1,4 @@
-/* state.c: asks for GET /api/v1/state and reads the answer. */
+/* state.c: sends GET /api/v1/state and parses the response. */
 #include "cli/state.h"
 
 #include <errno.h>
