@@ -1,4 +1,5 @@
-/* agent.c: `muster agent` and `muster-agent`: run the agent, be its collector process, or speak to the running one. */
+/* agent.c: `muster agent` and `muster-agent`: runs the agent or its collector process, or connects to the running
+ * agent. */
 #include "agent/agent.h"
 
 #include <errno.h>

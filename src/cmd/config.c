@@ -1,4 +1,4 @@
-/* config.c: `muster config`: what the hub's settings are, and whether a file of them is good. */
+/* config.c: `muster config`: shows the hub's settings, and checks a configuration file. */
 
 #include "base/buf.h"
 #include "base/file.h"
@@ -10,7 +10,7 @@
 
 enum { CONFIG_MAX = 1 << 20 };
 
-/* `show` takes the hub's own flags too, so that one sees what a command line would mean. */
+/* `show` accepts the hub's flags too, to show the effect of a command line. */
 const struct opt_cmd config_help = {
     .name = "muster config",
     .summary = "show the hub's settings, check a configuration file",

@@ -1,4 +1,4 @@
-/* local_token.c: tokens made once and left in the data folder, for the local command line and the local agent. */
+/* local_token.c: tokens created once and kept in the data folder, for the local command line and the local agent. */
 #include "cmd/local_token.h"
 
 #include "base/buf.h"

@@ -1,4 +1,4 @@
-/* man.c: man pages out of the option tables, written at build time. */
+/* man.c: man pages from the option tables, written at build time. */
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -26,7 +26,7 @@ static int write_page(const char *dir, const char *name, int section, const stru
     return 0;
 }
 
-/* The parts of muster.1 behind the commands. */
+/* The parts of muster.1 after the commands. */
 static const char overview_end[] =
     ".SH ENVIRONMENT\n"
     "Every option is also a variable: \\fB\\-\\-show\\-cmdlines\\fR is \\fBMUSTER_SHOW_CMDLINES\\fR.\n"
@@ -123,14 +123,14 @@ static void yaml_page(struct buf *out)
                   ".SH SEE ALSO\n.BR muster (1),\n.BR muster\\-hub (1),\n.BR muster\\-config (1)\n");
 }
 
-/* The pages that belong to no command. */
+/* Pages without a command. */
 static const struct {
     const char *name;
     int section;
     void (*write)(struct buf *out);
 } own_pages[] = {{"muster", 1, overview}, {"muster-metrics", 7, metrics_page}, {"muster.yaml", 5, yaml_page}};
 
-/* A page for each command of a table, and for what may follow it: muster-wandb.1, muster-wandb-pull.1. */
+/* Writes a page for each command of a table, and for its subcommands: muster-wandb.1, muster-wandb-pull.1. */
 static int write_pages(const char *dir, const char *before, const struct cmd *table)
 {
     AUTO_BUF page = BUF_INIT(1 << 20);

@@ -1,6 +1,6 @@
 /*
- * report.c: `muster report`: what companies used of what was assigned to them. The hub does the work; with --data or
- * --config this command does it, on the data folder, while a hub runs there or without one.
+ * report.c: `muster report`: usage and assignment of companies. The hub computes it; with --data or --config this
+ * command does, from the data folder, with or without a running hub.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -100,7 +100,7 @@ static void write_path(const struct report_conf *conf, struct buf *path)
 
 struct folder {
     char dir[DATA_FOLDER_MAX];
-    struct store *store; /* NULL: no hub ever had this folder, and it holds W&B's runs alone */
+    struct store *store; /* NULL: no hub used this folder; it only has runs of W&B */
     struct runs_node *nodes;
     size_t n, cap;
     struct arena mem;
@@ -115,7 +115,7 @@ static void add_node(void *arg, const struct store_node *n)
             (struct runs_node){arena_str(&f->mem, n->key), arena_str(&f->mem, name), n->last_ms});
 }
 
-/* What a hub started with these options would have. */
+/* The settings of a hub started with these options. */
 static int read_settings(const struct report_conf *conf, struct hub_conf *ret, struct err *err)
 {
     static const struct opt_cmd hub = {.opts = hub_opts, .file = true};
