@@ -1,4 +1,4 @@
-/* cmd_simulate.c: `muster simulate`: its options, the hub it goes to, and what it needs before nodes play (crowd.c). */
+/* cmd_simulate.c: `muster simulate`: its options, its hub, and preparations before the nodes run (crowd.c). */
 #include "sim/cmd_simulate.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static int parse_hub(const char *url, char **ret_host, int *ret_port, struct err
     return ok ? 0 : err_set(err, -EINVAL, "--hub: '%s' is not an http:// address", url);
 }
 
-/* A list with commas, as agents take it. */
+/* A comma-separated list, like agents use. */
 static int parse_hubs(const char *urls, struct crowd_place *ret, size_t *ret_n, struct err *err)
 {
     struct str rest = str_of(urls), one;
@@ -51,8 +51,8 @@ static int read_token(const struct simulate_conf *conf, struct buf *ret, struct 
     return err_set(err, -EINVAL, "a token is needed: `muster token new --role enroll` makes one that fits");
 }
 
-/* Runs until the duration is over and everything is acknowledged, or SIGTERM. 0, -ETIMEDOUT when something stayed
- * unacknowledged, or -errno. */
+/* Runs until the duration is over and all batches are acknowledged, or until SIGTERM. Returns 0, -ETIMEDOUT if some
+ * were not acknowledged, or -errno. */
 static int simulate_run(const struct simulate_conf *conf, struct err *err)
 {
     AUTO_BUF token = BUF_INIT(4096);

@@ -5,7 +5,7 @@
  * per node.
  *
  * With an actor per node (`plain`), a node sends as soon as its actor has closed a batch, in the interval set by the
- * hub, and retries soon after a failure, like an agent without the spool. With fewer actors than nodes, requests are
+ * hub. It retries soon after a failure, like an agent without the spool. With fewer actors than nodes, requests are
  * spread evenly over the interval, regardless of the hub's phase, each from its own address. With several hubs a node
  * starts with one and changes to the next after a failure. With fewer connections than nodes, nodes share them, one
  * request at a time, like agents behind a proxy.
