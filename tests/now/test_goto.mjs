@@ -94,7 +94,7 @@ test("a filter is completed: names, then the values there are", async (t) => {
     await page.locator("[data-uuid]").first().waitFor();
     const offer = page.locator("#filter-offers [role=option]");
     const filter = () => new URL(page.url()).searchParams.get("filter");
-    refused(page, 400); /* what is half typed need not be a filter yet */
+    refused(page, 400); /* half typed text may be invalid */
     await page.keyboard.press("/");
     await says(offer.first(), /^free /);
     await page.keyboard.type("hos");

@@ -1,4 +1,4 @@
-/* test_gpu_watch.c: jobs recorded on an H200 come to the hub in batches: what the state says of the GPU, and when. */
+/* test_gpu_watch.c: jobs recorded on an H200 arrive at the hub in batches: advice for the GPU, and its time. */
 #include "recorded.h"
 #include "test.h"
 
@@ -118,7 +118,7 @@ static void it_begins_anew_with_whoever_holds_it(void **unused)
     assert_int_equal(n->devices[0].n_advice, 1);
     for (size_t i = 0; i < count; i++)
         rows[i].s.at_ms += LATER_MS;
-    send_job(l, n, 40, "lee"); /* somebody else, not for a minute yet */
+    send_job(l, n, 40, "lee"); /* another user, for less than a minute */
     assert_int_equal(n->devices[0].n_advice, 0);
     for (size_t i = 0; i < count; i++)
         rows[i].s.at_ms += LATER_MS;
@@ -126,7 +126,7 @@ static void it_begins_anew_with_whoever_holds_it(void **unused)
     assert_int_equal(n->devices[0].n_advice, 1);
     s.at_ms += 2ll * LATER_MS;
     sample_set(&s, M_active, 0);
-    send_samples(l, n, (const struct sample *[]){&s}, 1, NULL); /* nobody */
+    send_samples(l, n, (const struct sample *[]){&s}, 1, NULL); /* no processes */
     assert_int_equal(n->devices[0].n_advice, 0);
     assert_null(n->devices[0].advice);
     live_free(l);

@@ -1,4 +1,4 @@
-/* test_outline.c: what of a node is more than a value (now/outline.h). */
+/* test_outline.c: the parts of a node that are not values (now/outline.h). */
 #include "test.h"
 
 #include "base/mem.h"

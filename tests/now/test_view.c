@@ -131,7 +131,7 @@ static void a_node_that_matches_whole_is_not_copied(void **unused)
     assert_ptr_not_equal(n, &c->n[0]);
     assert_string_equal(n->key, c->n[0].key);
     assert_int_equal(n->n_devices, 2);
-    assert_int_equal(n->of, 4); /* it has more than those */
+    assert_int_equal(n->of, 4); /* total number of devices */
     assert_int_equal(c->n[0].of, 0);
     assert_int_equal(n->devices[0].fact.index, 0);
     assert_int_equal(n->devices[1].fact.index, 3);
