@@ -1,12 +1,13 @@
 /*
- * archive.h: a place beside the store that keeps every sample for longer than the store does (clickhouse/). It is given
- * logs once they are in chunks, and is asked about what lies before what is kept here. The store knows only what
- * stands here.
+ * archive.h: an external store that keeps every sample longer than the store does (clickhouse/). The archiver sends it
+ * logs once they are compacted into chunks. Queries read from it what is older than the local data. The store uses only
+ * the interface in this header.
  *
- * A1 The file of a log stays until the archive has all of it, or until raw samples of its age are not kept any more.
- * A2 What it is given again, after a crash or a lost answer, it keeps once: a row is known by node, device, time, run
- * and number. A3 A batch bears the key of whoever sent it: who took that node over is found out when it is read.
- * A4 Nothing waits for it but the thread that feeds it, and whoever asks about what only it has.
+ * A1 The file of a log stays until the archive has all of it, or until it is older than the retention of raw samples.
+ * A2 Rows sent again, after a crash or a lost response, are kept once. A row is identified by node, device, time, run
+ *    and number.
+ * A3 A batch is stored under the key of its sender. Takeovers of nodes are resolved on read.
+ * A4 Only the archiver thread, and queries of data that only the archive has, wait for the archive.
  */
 #pragma once
 
@@ -15,14 +16,14 @@
 #include "store/samples.h"
 
 struct archive_batch {
-    const char *node; /* who sent it */
-    int64_t log, row; /* where it was here */
+    const char *node; /* key of the sender */
+    int64_t log, row; /* its log and row in the store */
     const struct batch *b;
     const struct node_fact *facts; /* or NULL */
     int64_t shift_ms;
 };
 
-/* What this node sent, of rows behind (after) up to and with (upto): pairs of log and row. */
+/* The batches that this node sent, in rows after (after) up to and including (upto). Both are pairs of log and row. */
 struct archive_name {
     const char *node;
     int64_t after[2], upto[2];
@@ -30,12 +31,12 @@ struct archive_name {
 
 struct archive_ask {
     const struct history_ask *ask; /* its devices, metrics, fields and step */
-    int64_t from_ms, to_ms;        /* [from, to); from is the beginning of bin 0 */
+    int64_t from_ms, to_ms;        /* [from, to); from is the start of bin 0 */
     const struct archive_name *names;
     size_t n_names;
 };
 
-/* A bin of a series of one of the asks; one that was given already is to be added to. */
+/* Receives one bin of a series of one query. Add it to the bin if that bin was passed before. */
 struct archive_out {
     void (*each)(void *arg, size_t ask, size_t series, size_t bin, const struct part_bin *p);
     void *arg;
@@ -43,59 +44,70 @@ struct archive_out {
     void *stop_arg;
 };
 
-/* Whoever opened it closes it, after the store. */
+/* The creator of the archive closes it, after the store. */
 struct archive {
     /* The thread that feeds it. */
-    size_t (*take)(struct archive *a, const struct archive_batch *b); /* copies; how many rows wait to be sent */
-    int (*send)(struct archive *a, struct err *err); /* what waits is there for good: the number of rows; or -errno */
-    void (*drop)(struct archive *a);                 /* what waits: it is given again */
-    int (*look)(struct archive *a, int64_t now_ms, struct err *err); /* every few seconds: does it answer? */
+    /* copies b; returns the number of rows waiting to be sent */
+    size_t (*take)(struct archive *a, const struct archive_batch *b);
+    /* sends the waiting rows; returns their number once they are durable, or -errno */
+    int (*send)(struct archive *a, struct err *err);
+    void (*drop)(struct archive *a); /* discards the waiting rows; the caller passes them again later */
+    /* probes whether the archive responds, every few seconds */
+    int (*look)(struct archive *a, int64_t now_ms, struct err *err);
     /* Any thread. */
-    void (*stop)(struct archive *a); /* what is under way ends soon, and nothing more is begun */
-    /* Several at once; all asks have one step and one span. -E2BIG, -ECANCELED, or -EIO with a sentence. */
+    void (*stop)(struct archive *a); /* requests in flight end soon, and no new ones start */
+    /*
+     * Runs several queries; all have the same step and span. Returns -E2BIG, -ECANCELED, or -EIO with a message in err.
+     */
     int (*bins)(struct archive *a, const struct archive_ask *v, size_t n, const struct archive_out *out,
                 struct err *err);
 };
 
-/* ---- the store's own ---- */
+/* ---- private to the store ---- */
 struct log_sum;
 struct writer;
 
-/* Logs that are due: the writer lists them, the archiver sends them and says so, and then their files go. Any thread.
+/*
+ * Logs to archive: the writer lists them, the archiver sends them and reports them, then the writer deletes the files.
+ * Thread-safe.
  */
 struct due_logs {
     pthread_mutex_t lock;
-    struct log_sum *v; /* those that have a file, by number */
+    struct log_sum *v; /* logs that have a file, by number */
     size_t n;
-    int64_t *sent; /* of these */
+    int64_t *sent; /* subset of v */
     size_t n_sent, cap_sent;
-    struct due_rows { /* on PostgreSQL, where the compactor drops frames */
+    struct due_rows { /* on PostgreSQL, where the compactor deletes the frames */
         int64_t log, since_ms;
         bool sent;
     } * rows;
     size_t n_rows, cap_rows;
-    void (*wake)(void *arg); /* something is due */
+    void (*wake)(void *arg); /* called when a log is due */
     void *wake_arg;
     uint64_t files_missed, rows_missed, taken;
     struct err last;
 };
 void due_init(struct due_logs *d);
 void due_fini(struct due_logs *d);
-void due_list(struct due_logs *d, struct log_sum *v, size_t n, uint64_t missed); /* takes v */
-/* These frames may go once the archive has them: 1: it has; 0: not yet. Those that wait longer than keep_ms may go. */
+void due_list(struct due_logs *d, struct log_sum *v, size_t n, uint64_t missed); /* takes ownership of v */
+/*
+ * Returns 1 if the archive has the frames of this log, which may then be deleted; 0 if not yet. Frames that waited
+ * longer than keep_ms may be deleted, too.
+ */
 int due_rows(struct due_logs *d, int64_t log, int64_t keep_ms);
-size_t due_next(struct due_logs *d, int64_t **ret); /* all that are to be sent, by number; the caller frees */
+size_t due_next(struct due_logs *d, int64_t **ret); /* numbers of all logs to send, ascending; the caller frees *ret */
 void due_sent(struct due_logs *d, int64_t log);
-int64_t due_take_sent(struct due_logs *d); /* one whose file may go; 0: none */
+int64_t due_take_sent(struct due_logs *d); /* number of a log whose file may be deleted; 0 if none */
 void due_stat(struct due_logs *d, struct store_stat *ret);
 
 struct archiver;
 int archiver_open(struct archiver **ret, const struct store_conf *conf, struct writer *w, struct err *err);
 void archiver_close(struct archiver *x);
-int archiver_settle(struct archiver *x, struct err *err); /* wait until one whole round is done: 0 or how it failed */
+/* waits for one complete round; returns 0 or the error of that round */
+int archiver_settle(struct archiver *x, struct err *err);
 
 struct alias;
-/* Under which names something of this node may be; the caller frees it. */
+/* The keys under which the archive may hold data of this node; the caller frees *ret. */
 size_t archive_names(const struct alias *v, size_t n, const char *node, struct archive_name **ret);
-/* Before this it is the archive that knows a tier; INT64_MIN: there is no such time. */
+/* Data of this tier before the returned time is only in the archive; INT64_MIN if there is no such time. */
 int64_t archive_until(const struct store_conf *conf, int tier);

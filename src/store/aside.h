@@ -1,8 +1,10 @@
 /*
- * aside.h: damaged files of a data folder: they are kept under another name, and every screen says so for as long as
- * they are there. A1 Nothing is overwritten and nothing is removed: the second damage to a file is NAME.damaged.2. A2
- * What is set aside can be found by its name alone, also by the next run. A3 A muster.db that is not there, or empty,
- * beside logs or history is refused: a new one would make everybody a stranger.
+ * aside.h: quarantine of damaged files in a data folder. A damaged file is renamed, and every screen shows a notice as
+ * long as it exists.
+ *
+ * A1 No file is overwritten or removed: the second damaged copy of a file is NAME.damaged.2.
+ * A2 A quarantined file is recognised by its name alone, also after a restart.
+ * A3 A missing or empty muster.db next to logs or history is an error: a new muster.db would invalidate all tokens.
  */
 #pragma once
 
@@ -14,32 +16,35 @@
 
 #define ASIDE_NAME 128
 
-/* dir/name, with its WAL, becomes name.damaged, or name.damaged.2, ...: which, in ret (may be NULL). 0 or -errno. */
+/*
+ * Renames dir/name and its WAL to name.damaged, or name.damaged.2, ... Stores the new name in ret (may be NULL).
+ * Returns 0 or -errno.
+ */
 int aside_put(const char *dir, const char *name, char ret[ASIDE_NAME]);
-/* name is not there and should be: a file name.missing says so. 0 or -errno. */
+/* Marks a missing file: creates name.missing. Returns 0 or -errno. */
 int aside_miss(const char *dir, const char *name);
-/* `name.damaged`, `name.damaged.3`: the length of name; 0: it is no such thing. */
+/* Length of NAME in `NAME.damaged` or `NAME.damaged.3`; 0 if file has no such suffix. */
 size_t aside_of(const char *file);
 
 /*
- * Nobody has the folder open. -ENODATA and a sentence when muster.db is not there, or has nothing in it, although logs
- * or history are; 0 otherwise, also for one that is damaged: opening it tells.
+ * Requires that no process has the folder open. Returns -ENODATA with a message in err if muster.db is missing or empty
+ * although logs or history exist. Returns 0 otherwise, also if muster.db is damaged: opening it reports that.
  */
 int aside_check(const char *dir, struct err *err);
 /*
- * Begin anew where aside_check refuses, or where muster.db is damaged: everything of the store moves to the folder
- * set-aside-N within dir, whose name is in ret; where muster.db was missing it gets an empty one: a data
- * folder in which nodes that come back find their history. 1; 0: muster.db is sound, nothing was done; -errno, as much
- * as possible left as it was.
+ * Starts over where aside_check fails or muster.db is damaged. Moves all files of the store to the folder set-aside-N
+ * in dir and stores its name in ret. If muster.db was missing, creates an empty one in that folder, so that returning
+ * nodes find their history. Returns 1; 0 if muster.db is intact and nothing was done; -errno with as little changed as
+ * possible.
  */
 int aside_all(const char *dir, char ret[ASIDE_NAME], struct err *err);
 
 struct aside_sum {
     size_t damaged, missing, folders;
-    int64_t bytes;                                                         /* of the damaged ones */
-    char a_damaged[ASIDE_NAME], a_missing[ASIDE_NAME], folder[ASIDE_NAME]; /* the newest of each; "": none */
-    bool no_records;                                                       /* muster.db is not there, or empty */
+    int64_t bytes;                                                         /* of the damaged files */
+    char a_damaged[ASIDE_NAME], a_missing[ASIDE_NAME], folder[ASIDE_NAME]; /* the newest of each; "" if none */
+    bool no_records;                                                       /* muster.db is missing or empty */
 };
 int aside_look(const char *dir, struct aside_sum *ret);
-/* What a screen says of it; "": nothing. */
+/* The notice for screens; "" if there is nothing to report. */
 void aside_words(const struct aside_sum *a, char *out, size_t size);

@@ -1,6 +1,6 @@
 /*
- * index.h: what the store knows of each node without asking the disk: its kept batch numbers and its newest blobs.
- * Nodes are interned: a pointer is good until the index ends. Not locked here: see writer.h for who may touch what.
+ * index.h: the store's in-memory index of each node: its stored batch numbers and its newest blobs. Nodes are interned:
+ * a pointer is valid until index_fini(). No locking here; writer.h defines the access rules.
  */
 #pragma once
 
@@ -8,14 +8,14 @@
 #include "model/fact.h"
 #include "store/seen.h"
 
-#define NODE_BLOBS 16 /* remembered per node; older ones are asked of the disk */
+#define NODE_BLOBS 16 /* remembered per node; for older ones the disk is read */
 
 struct node_blob {
     uint64_t id; /* 0: no entry */
-    int64_t log; /* it is kept as long as this log: the newest that names it, or one after */
-    bool have;   /* kept or queued */
-    bool lost;   /* dropped, the queue being full: a batch that names it must wait until it comes again */
-    const struct op_blob *queued; /* until it is durable */
+    int64_t log; /* the blob is kept as long as this log: the newest that names it, or a later one */
+    bool have;   /* stored or queued */
+    bool lost;   /* dropped because the queue was full: batches that name it are refused until it is sent again */
+    const struct op_blob *queued; /* NULL once durable */
 };
 
 struct index_node {
@@ -25,7 +25,7 @@ struct index_node {
     unsigned next_blob;     /* the entry to reuse next */
     int64_t log, log_id;    /* its number in that log file */
     struct op_node *queued; /* its record, still to be written */
-    uint64_t *rows; /* where its batches are in logs that are not compacted yet: index_row(log, row), ascending */
+    uint64_t *rows;         /* its batches in logs that are not compacted yet: index_row(log, row), ascending */
     size_t n_rows, cap_rows;
 };
 
@@ -35,16 +35,16 @@ static inline uint64_t index_row(int64_t log, int64_t row)
 }
 
 struct index {
-    struct index_node **v; /* in the order they came */
+    struct index_node **v; /* in the order of creation */
     size_t n, cap;
     struct lookup by_key;
-    struct index_node *last; /* found: a request asks for its node several times */
+    struct index_node *last; /* the last one found: a request looks up its node several times */
 };
 
 /*
- * When what was stored: of everything that begins before a moment, the newest. Both grow along the list, since what
- * begins earlier and came later stands for all it could be before. Old steps are made coarser when it is full, so that
- * what is told is never too little.
+ * Maps a time to the newest change of data that starts before it. Both fields ascend along the list, because a later
+ * change with an earlier start replaces all entries after that start. A full list merges its older steps, so that
+ * changes_before() never reports too old a stamp.
  */
 struct changes {
     uint64_t stamp; /* of the newest change */
@@ -55,14 +55,15 @@ struct changes {
     } v[256];
 };
 void changes_add(struct changes *c, int64_t from_ms);
-uint64_t changes_before(const struct changes *c, int64_t to_ms); /* of what begins before to_ms; 0: nothing did */
+/* newest stamp of data that starts before to_ms; 0 if none */
+uint64_t changes_before(const struct changes *c, int64_t to_ms);
 
 void index_fini(struct index *x);
-struct index_node *index_find(struct index *x, const char *key);     /* or NULL */
-struct index_node *index_get(struct index *x, const char *key);      /* made if new; key fits, or NULL */
-struct node_blob *index_blob(struct index_node *n, uint64_t id);     /* or NULL */
-struct node_blob *index_put_blob(struct index_node *n, uint64_t id); /* made if new, in place of the oldest */
-/* Log files before this one are gone: forget the runs and blobs that only they spoke of. */
+struct index_node *index_find(struct index *x, const char *key);     /* NULL if not found */
+struct index_node *index_get(struct index *x, const char *key);      /* created if new; NULL if key is too long */
+struct node_blob *index_blob(struct index_node *n, uint64_t id);     /* NULL if not found */
+struct node_blob *index_put_blob(struct index_node *n, uint64_t id); /* created if new, in place of the oldest */
+/* Log files before this one were deleted: forget the runs and blobs that only they referenced. */
 void index_prune(struct index_node *n, int64_t oldest_log);
 void index_add_row(struct index_node *n, int64_t log, int64_t row);
-void index_drop_rows(struct index_node *n, int64_t log); /* those of this log */
+void index_drop_rows(struct index_node *n, int64_t log); /* rows of this log */

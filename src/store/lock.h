@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 
-/* Held until *ret is closed, however the process ends. -EBUSY with a sentence that names who has it. */
+/* Locks the data folder until *ret is closed, or the process ends. Returns -EBUSY with the owner's pid in err. */
 int store_lock(const char *dir, int *ret, struct err *err);
-/* The same with another file, and without a sentence when it is -EBUSY: pid is who has it. */
+/* Locks another file. On -EBUSY sets pid to the owner and leaves err unset. */
 int store_lock_file(const char *path, int *ret, char pid[24], struct err *err);

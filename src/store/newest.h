@@ -1,12 +1,14 @@
-/* newest.h: each node's newest batches, from the logs there are: what the hub shows of it when it starts. */
+/* newest.h: each node's newest batches from the existing logs: the hub's initial state after a start. */
 #pragma once
 
 #include "store/logs.h"
 #include "store/main_db.h"
 
-/* As store_each_batch says. Of many logs (history is not kept up) only the newest few are looked at: work is bounded.
+/*
+ * Same contract as store_each_batch(). If there are many logs (compaction is behind) it reads only the newest few: the
+ * work is bounded.
  */
-struct newest_to { /* whom the batches go to */
+struct newest_to { /* receiver of the batches */
     const struct alias *aliases;
     size_t n_aliases;
     int (*each)(void *arg, const struct store_batch *b);

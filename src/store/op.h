@@ -1,6 +1,6 @@
 /*
- * op.h: what waits for the writer thread, one allocation each, in a list. The struct says by its kind what it is: each
- * begins with struct store_op.
+ * op.h: queue entries of the writer thread, one allocation each, in a list. kind gives the struct's type; each starts
+ * with struct store_op.
  */
 #pragma once
 
@@ -12,26 +12,26 @@ enum op_kind { OP_APPEND, OP_BLOB, OP_NODE, OP_TAKE_OVER, OP_RECORDS, OP_JOB_CHA
 struct store_op {
     struct store_op *next;
     enum op_kind kind;
-    bool durable;  /* set by the writer: it need not be tried again */
-    bool refused;  /* so: the engine will never take it */
-    int64_t epoch; /* it is done by whoever leads, or has its part of the nodes, in this one; 0: by anybody */
-    unsigned part; /* from 1; 0: whoever leads */
-    size_t size;   /* of the allocation: what the queue is bounded by */
+    bool durable;  /* set by the writer: no retry needed */
+    bool refused;  /* set by the writer: the database will never accept it */
+    int64_t epoch; /* the write needs this epoch of the leader, or of the part's owner; 0: any hub may write it */
+    unsigned part; /* from 1; 0: the leader */
+    size_t size;   /* of the allocation; the queue is bounded by the sum */
 };
 
 struct op_batch {
     struct index_node *node;
     struct store_batch b; /* bytes point behind the op */
-    bool put;             /* set by the writer: this one is in the log; a repeat is not */
-    bool known;           /* so: a repeat of one that is durable, from whichever hub */
-    int64_t row;          /* and where */
+    bool put;             /* set by the writer: this batch is in the log; false for a repeat */
+    bool known;           /* set by the writer: a repeat of a durable one, of any hub */
+    int64_t row;          /* set by the writer: its row */
 };
 struct op_append {
     struct store_op op;
     store_done_fn *done;
     void *arg;
-    bool fresh;   /* some of it is not kept yet: its result is that of the commit */
-    bool refused; /* set by the writer: some of it names a blob that is not there, and must come again */
+    bool fresh;   /* some of it is not stored yet: its result is that of the commit */
+    bool refused; /* set by the writer: some of it names a missing blob and must be sent again */
     size_t n;
     struct op_batch v[];
 };
@@ -44,7 +44,7 @@ struct op_blob {
 };
 struct op_node {
     struct store_op op;
-    struct index_node *node; /* whose queued points here */
+    struct index_node *node; /* its queued member points here */
     struct store_node n;
 };
 struct op_take_over {
@@ -57,26 +57,26 @@ struct op_usage { /* a usage_put as text: op_usage_get */
     size_t n;
     char bytes[];
 };
-struct op_told { /* what may have a result: whoever gave it is told how it went */
+struct op_told { /* an operation that may have a result: done gets it */
     struct store_op op;
     store_done_fn *done;
     void *arg;
-    int result; /* set by the writer: 0, or why it was not taken though the commit went well */
+    int result; /* set by the writer: 0, or why this operation failed although the commit succeeded */
 };
 
 struct op_records { /* all of them or none */
     struct op_told told;
     enum store_kind of;
     size_t n;
-    char bytes[]; /* each as record_pack writes it */
+    char bytes[]; /* each in the format of record_pack() */
 };
 
 struct op_job_change {
     struct op_told told;
-    struct job_change change; /* text behind the op */
+    struct job_change change; /* its strings are behind the op */
 };
 
-/* Whether it has one: what has none is tried again. */
+/* Whether the operation has a result. Operations without one are retried. */
 static inline bool op_is_told(const struct store_op *op)
 {
     enum store_kind of = op->kind == OP_RECORDS ? ((const struct op_records *)op)->of : STORE_TABLES;
@@ -95,8 +95,8 @@ struct op_append *op_append_new(size_t n, size_t bytes); /* bytes of room behind
 char *op_append_room(struct op_append *a);
 struct op_blob *op_blob_new(struct index_node *node, enum blob_kind kind, uint64_t id, struct str bytes);
 struct op_node *op_node_new(struct index_node *node, const struct store_node *n);
-void op_node_set(struct op_node *o, const struct store_node *n); /* both puts as one */
+void op_node_set(struct op_node *o, const struct store_node *n); /* merges both puts */
 int op_usage_get(const struct op_usage *o, struct arena *mem, struct usage_put *ret);
 struct op_take_over *op_take_over_new(const char *from, const char *to);
-/* Any other records that can wait, but for their done. NULL: they are too large. */
+/* Any other records that can wait. The caller sets done. Returns NULL if they are too large. */
 struct store_op *op_records_new(enum store_kind kind, const void *v, size_t n);

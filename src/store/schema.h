@@ -5,12 +5,12 @@
 #include "sql/lease.h"
 #include "store/main_db.h"
 
-/* The table that says that a move into this store is under way (backup/move.c): until its end no hub opens it. */
+/* Exists while a move into this store is in progress (backup/move.c); no hub opens the store then. */
 #define STORE_MOVING "moving"
-/* Set in its transactions on a server: what is put was counted before. */
+/* Set in the transactions of a move on a server: the records put were counted before. */
 #define STORE_IS_MOVED "muster.is_moved"
 
-enum { /* before these: what puts a record, by enum store_kind */
+enum { /* values below these: the put statements, by enum store_kind */
        R_BEFORE = STORE_TABLES - 1,
 #define QUERY(name, sql) R_##name,
 #include "store/schema.def"
@@ -26,7 +26,7 @@ struct records {
     struct leases leases;
 };
 
-int records_moment(struct records *r, struct err *err); /* what is read until records_rollback is of one moment */
+int records_moment(struct records *r, struct err *err); /* starts a snapshot for reading, until records_rollback() */
 /* Runs a statement that gives no rows: 0 or -errno. */
 #define RECORDS_RUN(r, stmt, ...)  DB_RUN(&(r)->st, (stmt), __VA_ARGS__)
 #define RECORDS_POST(r, stmt, ...) DB_POST(&(r)->st, (stmt), __VA_ARGS__)

@@ -1,7 +1,7 @@
 /*
- * seen.h: which batch numbers of which runs of one node are kept, as ranges. Pure.
- * Bounded: past SEEN_RUNS runs or SEEN_RANGES ranges the ones longest out of use are forgotten, so that a node that
- * numbers its batches badly costs a megabyte and no more. One that counts up has one range per run.
+ * seen.h: the stored batch numbers of one node's runs, as ranges. Pure. Bounded: past SEEN_RUNS runs or SEEN_RANGES
+ * ranges the longest unused ones are forgotten, so a node with erratic numbers costs at most a megabyte. A node that
+ * counts up has one range per run.
  */
 #pragma once
 
@@ -35,9 +35,9 @@ struct seen {
 void seen_fini(struct seen *s);
 bool seen_has(const struct seen *s, uint64_t run, uint64_t number);
 void seen_add(struct seen *s, uint64_t run, uint64_t number, int64_t log);
-void seen_prune(struct seen *s, int64_t oldest_log); /* forget runs whose last log is older */
+void seen_prune(struct seen *s, int64_t oldest_log); /* forgets runs whose last log is older */
 
-/* A run's ranges as bytes: varints, each the distance to the one before. */
+/* A run's ranges as bytes: varints, each the distance to the previous. */
 int seen_write(const struct seen_run *r, struct buf *out);
 int seen_read(struct seen *s, uint64_t run, int64_t last_log,
-              struct str bytes); /* a run not there yet; 0 or -EBADMSG */
+              struct str bytes); /* the run must be new; returns 0 or -EBADMSG */

@@ -1,14 +1,16 @@
 /*
- * together.h: a node's devices as one, for questions that need only what they add up to: of each bin how many samples
- * each device has, which must be the same for all, and the sum of all. Where it is not the same a sink is left
- * (SINK_LEAVES), and the node is asked again, each device by itself. What was added up of a small column of a tier is
- * kept with it.
+ * together.h: sums over a node's devices, for queries that need only the sum. Per bin it computes the number of samples
+ * of each device, which must be the same for all, and the sum of all. If the numbers differ, the sink stops
+ * (SINK_LEAVES) and the node is read again, each device separately. Sums of small tier columns are cached with the
+ * column.
  */
 #pragma once
 
 #include "store/sink.h"
 
-/* 0, SINK_LEAVES or what ended the reading. Of a column that has just the devices asked for, and of b->of of a batch.
+/*
+ * Return 0, SINK_LEAVES or the error that ended the read. The column has exactly the queried devices; for a batch these
+ * are in b->of.
  */
 int together_tier(struct bins_sink *b, const struct chunk *c, size_t column, size_t metric);
 int together_raw(struct bins_sink *b, const struct chunk *c, size_t metric);

@@ -1,4 +1,4 @@
-/* usage_table.h: counted hours in muster.db; records.h says what they promise. */
+/* usage_table.h: usage hours in muster.db; the contract is in records.h. */
 #pragma once
 
 #include "store/main_db.h"

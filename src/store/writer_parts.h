@@ -1,4 +1,4 @@
-/* writer_parts.h: the parts of the writer that its thread (writer.c) and those who ask it (writer_ask.c) share. */
+/* writer_parts.h: the struct shared by the writer's thread (writer.c) and its callers' side (writer_ask.c). */
 #pragma once
 
 #include "store/archive.h"
@@ -17,7 +17,7 @@ struct writer {
     bool running;
     int wake_fd;
 
-    /* the thread's own */
+    /* owned by the thread */
     struct records *rec;
     struct logs *logs;
     bool shared; /* with other hubs, on PostgreSQL */
@@ -25,10 +25,10 @@ struct writer {
     unsigned rounds;
     int64_t keep_records_ms, keep_usage_ms, keep_audit_ms;
     int64_t (*now_ms)(void);
-    bool dropping;  /* there are more old records: go on in the next round */
-    int64_t listed; /* the current log when logs_now was made */
+    bool dropping;  /* more old records exist: continue in the next round */
+    int64_t listed; /* number of the current log when logs_now was made */
 
-    struct due_logs due; /* has a lock of its own */
+    struct due_logs due; /* has its own lock */
 
     /* under the lock */
     pthread_mutex_t lock;
@@ -36,28 +36,29 @@ struct writer {
     struct index index; /* W3 */
     struct op_list queue;
     struct store_op *flying; /* being committed */
-    size_t bytes;            /* of both */
-    bool news;               /* something to do at once */
+    size_t bytes;            /* of queue and flying */
+    bool news;               /* there is work to do immediately */
     bool idle;               /* the thread sleeps until woken */
-    bool hurry;              /* no rest: somebody waits */
-    bool resting;            /* after a commit, and may be woken */
-    bool nudged;             /* the rest is over when it may be */
+    bool hurry;              /* skip the rest: a caller waits */
+    bool resting;            /* resting after a commit; can be woken */
+    bool nudged;             /* end the rest as soon as allowed */
     bool stop;
     uint64_t flush_asked, flush_done;
     struct log_ref *logs_now; /* as of the last change */
     uint64_t take_overs;      /* on disk */
     size_t n_logs_now;
-    int64_t *compacted; /* to be dropped */
+    int64_t *compacted; /* logs to delete */
     size_t n_compacted, cap_compacted;
-    bool seal, notes;    /* notes: rows are noted */
-    uint64_t notes_from; /* which rows */
+    bool seal, notes;    /* notes: node rows are recorded */
+    uint64_t notes_from; /* the first recorded row */
     void (*on_seal)(void *arg);
     void *on_seal_arg;
     int64_t history_bytes;
     uint32_t history_damaged;
     _Atomic uint64_t damaged_reads;    /* columns of history that readers could not read */
-    _Atomic uint64_t history_versions; /* not behind the lock: it is asked for with every question */
+    _Atomic uint64_t history_versions; /* not under the lock: every query reads it */
     struct changes changes;
-    struct err last, failed; /* of the last commit; of the last that took an append with it since somebody flushed */
+    /* last: error of the last commit; failed: of the last commit that failed an append since the last flush */
+    struct err last, failed;
     struct store_stat stat;
 };
