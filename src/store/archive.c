@@ -1,4 +1,4 @@
-/* archive.c: the thread that gives logs to the archive, a node at a time, and what is asked of the archive. */
+/* archive.c: the thread that sends logs to the archive, node by node, and queries of the archive. */
 #include "store/archive.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@
 #include "store/log_rows.h"
 #include "store/past.h"
 
-#define LOOK_MS   5000  /* whether it answers is said on every screen */
-#define SEND_ROWS 30000 /* in one piece */
+#define LOOK_MS   5000  /* every screen shows whether the archive responds */
+#define SEND_ROWS 30000 /* rows per request */
 #define MARK      "archive_mark"
-#define MARGIN_MS 300000 /* what is about to go from here is asked there */
+#define MARGIN_MS 300000 /* data that is about to expire here is read from the archive */
 
 struct archiver {
     struct store_conf conf;
@@ -32,7 +32,7 @@ struct archiver {
     struct batch_rows *rows; /* on PostgreSQL */
     void *dec;
     struct facts_cache facts;
-    int64_t log; /* so many rows of this one, in the order they are sent, are there already */
+    int64_t log; /* this many rows of this log, in sending order, were sent already */
     size_t sent;
 
     /* under the lock */
@@ -49,7 +49,7 @@ static bool stopping(struct archiver *x)
     return x->stop;
 }
 
-/* ---- what is due ---- */
+/* ---- logs to archive ---- */
 
 void due_init(struct due_logs *d)
 {
@@ -264,7 +264,7 @@ static int send_log(struct archiver *x, int64_t log, struct err *err)
         rows_rest(x->rows);
     log_reader_close(g.l);
     FREE_ALL(g.keys, g.rows);
-    if (r == -EUCLEAN && !x->rows) { /* kept for whoever can read it; the others go on */
+    if (r == -EUCLEAN && !x->rows) { /* keep it for a manual recovery; continue with the other logs */
         log_set_aside(x->dir, log, NULL);
         r = 0;
     }
@@ -384,7 +384,7 @@ void archiver_close(struct archiver *x)
     free(x);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 int64_t archive_until(const struct store_conf *conf, int tier)
 {

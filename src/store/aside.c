@@ -51,7 +51,7 @@ int aside_put(const char *dir, const char *name, char ret[ASIDE_NAME])
         snprintf(to, sizeof(to), "%.80s" DAMAGED ".%d", name, i);
     if (is_taken(dir, to, wal))
         return -EEXIST;
-    int r = move(dir, name, to, "-wal"); /* first: SQLite finds it beside the new name */
+    int r = move(dir, name, to, "-wal"); /* first: SQLite finds it next to the new name */
     if (r == 0)
         r = move(dir, name, to, "");
     if (r < 0)
@@ -87,7 +87,7 @@ size_t aside_of(const char *file)
 
 /* ---- muster.db ---- */
 
-/* A file of the store, by its beginning: "muster.db-wal" too. */
+/* A file of the store, by its prefix: "muster.db-wal" too. */
 static bool is_ours(const char *name)
 {
     return (strncmp(name, "log-", 4) == 0 && strstr(name, ".db")) || strncmp(name, "muster.db", 9) == 0 ||
@@ -203,7 +203,7 @@ int aside_all(const char *dir, char ret[ASIDE_NAME], struct err *err)
     if (r < 0)
         return r;
     AUTO_FREE char *folder = mem_fmt("%s/%s", dir, ret);
-    if (state == -ENOENT || state == -ENODATA) { /* what is left can be read beside a new one */
+    if (state == -ENOENT || state == -ENODATA) { /* the remaining files are readable next to a new one */
         struct records *rec = NULL;
         if (state == -ENODATA)
             aside_put(folder, "muster.db", NULL);
@@ -284,8 +284,9 @@ void aside_words(const struct aside_sum *a, char *out, size_t size)
     AUTO_BUF b = BUF_INIT(2048);
 
     if (a->no_records)
-        buf_adds(&b, "muster.db was removed or emptied while the hub is running: make a backup of the other files, then "
-                     "restore muster.db before you start the hub again");
+        buf_adds(&b,
+                 "muster.db was removed or emptied while the hub is running: make a backup of the other files, then "
+                 "restore muster.db before you start the hub again");
     if (a->damaged) {
         add_words(&b, "damaged data was set aside as ", a->a_damaged, a->damaged);
         buf_addf(&b, " (%lld MB)", (long long)((a->bytes + 999999) / 1000000));

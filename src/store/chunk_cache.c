@@ -1,6 +1,6 @@
 /*
- * chunk_cache.c: groups of chunks in a hash table. When there is no more room any of them goes, not the one that was
- * asked for longest ago: questions about every node come by again in the same order, and would find none of theirs.
+ * chunk_cache.c: groups of chunks in a hash table. A full cache evicts random entries, not the least recently used:
+ * queries about all nodes come in the same order each time, and with LRU would find none of theirs.
  */
 #include "store/chunk_cache.h"
 
@@ -160,7 +160,7 @@ static int load_group(struct chunks *db, struct chunk_cache_group *g)
     g->bytes = sizeof(*g) + g->cap * sizeof(*g->v);
     for (size_t i = 0; i < g->n && r == 0; i++) {
         r = load_head(db, &g->v[i], &g->bytes);
-        if (r == -EUCLEAN) /* a damaged page: what else there is can still be read */
+        if (r == -EUCLEAN) /* a damaged page: the rest is still readable */
             r = 0;
     }
     return r;
@@ -227,14 +227,14 @@ void chunk_cache_keep_sums(struct chunk_cache *s, struct chunk_cache_group *g, s
     size_t had = (c->sums[column] ? c->sums[column]->bytes : 0) + (was ? sizeof(*was) + was->len : 0);
 
     FREE_ALL(c->sums[column], c->columns[column]);
-    c->columns[column] = NULL; /* these are asked for instead */
+    c->columns[column] = NULL; /* the sums replace the column */
     c->sums[column] = theirs;
     g->bytes += theirs->bytes - had;
     s->bytes += theirs->bytes - had;
     evict(s, g);
 }
 
-/* A tier's column that is asked for again is kept without zstd, if that is not much larger. */
+/* Caches a tier's column that is used again without zstd, if that is not much larger. */
 static void unpack_column(struct chunk_cache *s, struct chunk_cache_group *g, struct chunk_cache_chunk *c,
                           size_t column, struct chunk_cells *room)
 {

@@ -57,14 +57,14 @@ static const char *const chunks_sql[C_COUNT] =
 struct chunks {
     struct db *db;
     struct db_stmts st;
-    char node[NODE_KEY_MAX]; /* whose number was asked for last in this transaction; empty: nobody's */
+    char node[NODE_KEY_MAX]; /* the last node looked up in this transaction; empty: none */
     int64_t node_id;
     uint64_t commits;
     _Atomic uint64_t *told; /* chunks_tell */
     int64_t takeovers;      /* chunks_expect */
-    bool later;             /* chunks_begin_later, and nothing was read since */
+    bool later;             /* chunks_begin_later() was called, and no read followed yet */
     int64_t later_version;
-    int failed; /* what came of it then, until the end: what is kept and what is read may be of two moments */
+    int failed; /* the error of that start, until the end: cached data and the database may be of two snapshots */
 };
 
 int chunks_open(struct chunks **ret, const char *dir, enum db_mode mode, struct err *err)
@@ -123,7 +123,7 @@ static int begin_now(struct chunks *c)
         r = chunks_version(c, &version);
     if (r == 0 && version != c->later_version)
         r = -ESTALE;
-    c->failed = r == -EUCLEAN ? -EIO : r; /* not a page that could be passed over */
+    c->failed = r == -EUCLEAN ? -EIO : r; /* must not look like a single damaged page, which readers skip */
     return c->failed;
 }
 
@@ -151,7 +151,7 @@ void chunks_tell(struct chunks *c, _Atomic uint64_t *changes)
     c->told = changes;
 }
 
-/* The file is another for others, and may say the same. */
+/* Other connections see a new version; the content may be the same. */
 static int touched(struct chunks *c, int r)
 {
     if (c->told)
@@ -176,9 +176,9 @@ static int check_takeovers(struct chunks *c)
 int chunks_end(struct chunks *c, int r, struct err *err)
 {
     if (r >= 0)
-        r = chunks_lock(c); /* SQLite counts by itself */
+        r = chunks_lock(c); /* SQLite serialises by itself */
     if (r >= 0)
-        r = check_takeovers(c); /* behind the lock: whoever moves chunks to another node comes before, or after */
+        r = check_takeovers(c); /* under the lock: a hub that moves chunks to another node does so before or after */
     if (r >= 0)
         r = db_commit(c->db);
     if (r < 0) {
@@ -234,7 +234,7 @@ static int find_node(struct chunks *c, const char *key, bool make, int64_t *ret)
 
     if (r == 1 && !pg_is(c->db)) {
         char name[NODE_KEY_MAX];
-        r = chunks_node_key(c, *ret, name); /* the index said so: a damaged one must not give a node another's data */
+        r = chunks_node_key(c, *ret, name); /* verify: a damaged index must not return another node's data */
         return r < 0 ? r : r == 1 && strcmp(name, key) == 0 ? 1 : -EUCLEAN;
     }
     if (r != 0 || !make)
@@ -242,7 +242,7 @@ static int find_node(struct chunks *c, const char *key, bool make, int64_t *ret)
     return db_one(DB_STMT(&c->st, C_PUT_NODE, DB_TEXT(key)), ret, NULL);
 }
 
-/* Chunks of one node are put one after the other: a server is asked once. */
+/* Chunks of one node are put consecutively: send one query to a server. */
 int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret)
 {
     if (c->node[0] && db_in_transaction(c->db) && strcmp(c->node, key) == 0) {
@@ -296,7 +296,7 @@ int chunks_set_summed(struct chunks *c, int64_t id)
     return changed_one(c, CHUNKS_RUN(c, C_SUMMED, DB_INT(id)));
 }
 
-/* bytes: theirs, or only how many there are. node 0: as the rows say. */
+/* bytes: pass the bytes, or only their length. node 0: use the row's columns. */
 static int give_rows(struct db_stmt *st, bool bytes, int64_t node, int tier, int64_t bucket,
                      int (*each)(void *arg, const struct chunk_row *row), void *arg)
 {
@@ -371,7 +371,7 @@ int chunks_next_bucket(struct chunks *c, bool open, int tier, int64_t from, int6
     if (r == 0)
         r = db_one(DB_STMT(&c->st, open ? C_NEXT_OPEN : C_NEXT, DB_INT(tier), DB_INT(from)), &at, NULL);
     if (r == 1 && at < from)
-        return -EUCLEAN; /* a damaged index: whoever goes from bucket to bucket must come to an end */
+        return -EUCLEAN; /* a damaged index: a caller that iterates over buckets must not loop forever */
     if (r == 1)
         *ret = at;
     return r;
@@ -440,7 +440,7 @@ int chunks_drop_bucket(struct chunks *c, int tier, int64_t bucket, int n)
     return r < 0 ? r : (int)db_changes(c->db);
 }
 
-/* Sums over all chunks: those of the rows, or those of an index. */
+/* Sums over all chunks, of the rows or of an index. */
 static int chunks_sums(struct chunks *c, size_t which, int64_t ret[5])
 {
     struct db_stmt *st = db_stmt(&c->st, which);

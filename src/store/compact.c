@@ -1,4 +1,4 @@
-/* compact.c: the compaction thread: rounds of compacting, merging and dropping what is too old. */
+/* compact.c: the compaction thread: rounds of compacting, merging and retention. */
 #include "store/compact.h"
 
 #include <errno.h>
@@ -16,13 +16,13 @@
 #include "store/past.h"
 
 #define TICK_MS      60000     /* a round at least this often */
-#define STEP_BYTES   (1 << 20) /* chunks that go into one transaction, about */
-#define GRACE_MS     900000    /* a bucket is over this long after its end: the last log of it has come by then */
+#define STEP_BYTES   (1 << 20) /* approximate size of the chunks of one transaction */
+#define GRACE_MS     900000    /* a bucket is complete this long after its end: its last log is compacted by then */
 #define DROP_STEP    64        /* chunks per transaction */
 #define VACUUM_PAGES 256
-#define LIMIT_MS     120000 /* so long a server may take for one statement */
+#define LIMIT_MS     120000 /* time limit of one statement on a server */
 
-struct pending { /* a chunk on its way */
+struct pending { /* a chunk to be written */
     struct chunk_row row;
     char node[NODE_KEY_MAX];
     char *bytes;
@@ -45,15 +45,15 @@ struct compact {
     struct chunk_writer *writer;
     struct pending *pending;
     size_t n_pending, cap_pending, pending_bytes;
-    const char *owner; /* of what is in the table */
-    int upto;          /* the last tier that is made of it */
+    const char *owner; /* owner of the data in the table */
+    int upto;          /* the last tier made from it */
     char owner_room[NODE_KEY_MAX];
-    int64_t log, now_ms;                  /* now_ms: as the log was begun */
+    int64_t log, now_ms;                  /* now_ms: when the log's compaction started */
     struct batch_rows *rows, *chunk_rows; /* logs on PostgreSQL: over the connection of rec, of db; NULL: files */
-    struct row_log row_log;               /* the one at hand */
-    int64_t rehomed;                      /* takeovers that chunks were moved for */
+    struct row_log row_log;               /* the current one */
+    int64_t rehomed;                      /* number of takeovers applied to chunks */
     uint32_t damaged;
-    bool look; /* whether the indexes of chunks are sound */
+    bool look; /* check the indexes of chunks */
 
     /* under the lock */
     pthread_mutex_t lock;
@@ -107,7 +107,9 @@ static void drop_pending(struct compact *c)
     c->n_pending = c->pending_bytes = 0;
 }
 
-/* Of days that are over hours are made at once, else from minutes, later. On a server that is the leader's. */
+/*
+ * Hours of complete days are made immediately, others later from minutes. On a server the leader makes them later.
+ */
 static int last_tier(struct compact *c)
 {
     int64_t day = floor_to(table_newest_ms(c->table), tier_bucket_ms(TIER_MINUTE));
@@ -130,9 +132,8 @@ static int write_table(struct compact *c)
 }
 
 /*
- * SQLite keeps so much of a row on a leaf of the tree that the pages behind it are full, and begins the next leaf when
- * a row does not fit. Rows that fill leaves together are put one after another: else a third of the leaves' room stays
- * empty.
+ * SQLite keeps so much of a row on a leaf of the tree that the overflow pages are full, and starts the next leaf if a
+ * row does not fit. Put rows that fill leaves together consecutively: otherwise a third of the leaves stays empty.
  */
 static void order_pending(struct compact *c)
 {
@@ -145,7 +146,7 @@ static void order_pending(struct compact *c)
             if (fresh)
                 room = LEAF;
             for (size_t k = i; k < c->n_pending; k++) {
-                size_t size = c->pending[k].row.bytes.len + BESIDE; /* what else is in the row */
+                size_t size = c->pending[k].row.bytes.len + BESIDE; /* other columns of the row */
                 if (size > MOST) {
                     size = LEAST + (size - LEAST) % (DB_PAGE - 4);
                     size = (size > MOST ? (size_t)LEAST : size) + 12;
@@ -174,7 +175,7 @@ static int number_pending(struct compact *c)
     return r;
 }
 
-/* A chunk that is alone in a bucket that is over is what merging would make of it. */
+/* A single chunk of a complete bucket is already what merging would produce. */
 static int put_pending(struct compact *c, struct pending *p)
 {
     struct chunk_row *row = &p->row;
@@ -254,7 +255,7 @@ static int compact_row(struct compact *c, struct work *x, const struct log_key *
         r = write_table(c);
         mem_copy_str(c->owner_room, sizeof(c->owner_room), node);
     }
-    if (r >= 0) /* what cannot be read now is tried again: a chunk is for good */
+    if (r >= 0) /* on a read error retry later: a chunk is final */
         r = facts_get(&c->facts, c->rec, c->conf.decoder, c->dec, key->key, sb.facts, &f);
     if (r >= 0)
         table_add(c->table, &b, f, sb.shift_ms);
@@ -296,7 +297,7 @@ static int compact_log(struct compact *c, int64_t log, int64_t upto, struct err 
     int r = open_log(c, log, &x.l, err);
 
     if (r == -ENOENT)
-        return 0; /* dropped for its age a moment ago */
+        return 0; /* expired a short time ago */
     c->log = log;
     c->now_ms = now_of(c);
     c->owner = c->owner_room;
@@ -307,7 +308,7 @@ static int compact_log(struct compact *c, int64_t log, int64_t upto, struct err 
     }
     if (r == 0)
         r = log_reader_rows(x.l, INT64_MAX, note_row, &x, err);
-    if (r == -EUCLEAN) { /* take what there is; the file is kept for whoever can read more out of it */
+    if (r == -EUCLEAN) { /* use the readable rows; keep the file for a manual recovery */
         x.bad = true;
         r = 0;
     }
@@ -360,15 +361,15 @@ static int merge_tiers(struct compact *c, bool hours)
 
 static int merge_all(struct compact *c)
 {
-    chunks_expect(c->db, c->rehomed); /* one that is another node's by now must not be merged with what is not */
-    int r = merge_tiers(c, false), hours = r == 0 || r == -EUCLEAN ? merge_tiers(c, true) : 0; /* made of minutes */
+    chunks_expect(c->db, c->rehomed); /* a chunk that moved to another node must not be merged with ones that did not */
+    int r = merge_tiers(c, false), hours = r == 0 || r == -EUCLEAN ? merge_tiers(c, true) : 0; /* made from minutes */
 
     return hours < 0 && hours != -EUCLEAN ? hours : MIN(r, hours);
 }
 
 /* ---- retention ---- */
 
-/* A few chunks of the oldest bucket of a tier. The number dropped, or -errno. */
+/* Deletes a few chunks of the oldest bucket of a tier. Returns their number or -errno. */
 static int drop_some(struct compact *c, int tier, int64_t bucket)
 {
     int r = chunks_begin(c->db, true), n = 0;
@@ -428,7 +429,7 @@ static int retain(struct compact *c)
 
 /* ---- rounds ---- */
 
-/* Chunks of nodes that were taken over get their new owner. */
+/* Moves chunks of nodes that were taken over to their new owner. */
 static int rehome(struct compact *c, const struct chunk_mark *marks, size_t n_marks, struct err *err)
 {
     AUTO_FREE struct alias *v = NULL;
@@ -442,7 +443,7 @@ static int rehome(struct compact *c, const struct chunk_mark *marks, size_t n_ma
     chunks_expect(c->db, -1);
     r = chunks_begin(c->db, true);
     if (r >= 0)
-        r = chunks_lock(c->db); /* what others put under the old name is there by now, or will not be */
+        r = chunks_lock(c->db); /* puts of other hubs under the old key are visible by now, or will fail */
     for (size_t i = from; i < n && r >= 0; i++)
         r = chunks_rehome(c->db, v[i].from, v[i].to, v[i].log);
     if (r >= 0)
@@ -451,8 +452,8 @@ static int rehome(struct compact *c, const struct chunk_mark *marks, size_t n_ma
 }
 
 /*
- * What came of one log. A failure of its own is told when it is the first, and the others need not wait for it: 0. One
- * that the next would meet, too (no room, a server that is away), ends the round.
+ * Handles the result of one log. Returns 0 for an error of this log only; the first such error is reported, the other
+ * logs continue. An error that the next log would hit too (disk full, server unreachable) ends the round.
  */
 static int pass_log(int r, const struct err *why, int *first, struct err *err)
 {
@@ -480,7 +481,7 @@ static int compact_logs(struct compact *c, struct err *err)
         else if (!l && marks[i].log > 0)
             r = chunks_drop_mark(c->db, marks[i].log); /* its file is gone for good */
     }
-    int first = 0; /* of those that failed */
+    int first = 0; /* first error */
     for (size_t i = 0; i < n_logs && r == 0; i++) {
         const struct chunk_mark *m = FIND(marks, n_marks, x, x->log == logs[i].n);
         struct err why = {0};
@@ -515,7 +516,7 @@ static int adopt_logs(struct compact *c, struct row_log *v, size_t n, struct err
     return MIN(r, 0);
 }
 
-/* One of ours, which nobody writes to: sealed, made into chunks, dropped when it is time. */
+/* Finishes a log of ours without a writer: seals, compacts and finally deletes it. */
 static int finish_rows(struct compact *c, struct row_log *l, const struct chunk_mark *m, struct err *err)
 {
     int r = 1;
@@ -558,7 +559,7 @@ static int compact_rows_logs(struct compact *c, struct err *err)
     AUTO_FREE struct row_log *logs = NULL;
     AUTO_FREE struct chunk_mark *marks = NULL;
     size_t n_marks = 0, n_logs = 0, n_own = writer_logs(c->w, &own);
-    int64_t current = n_own ? own[n_own - 1].n : 0; /* those before it nobody writes to any more */
+    int64_t current = n_own ? own[n_own - 1].n : 0; /* older logs have no writer any longer */
     int r = chunks_marks(c->db, &marks, &n_marks);
 
     if (r == 0 && leads(c))
@@ -567,7 +568,7 @@ static int compact_rows_logs(struct compact *c, struct err *err)
         r = rows_list(c->rows, &logs, &n_logs, err);
     if (r == 0 && leads(c))
         r = adopt_logs(c, logs, n_logs, err);
-    int first = 0; /* of those that failed */
+    int first = 0; /* first error */
     for (size_t i = 0; i < n_logs && r == 0; i++) {
         struct row_log *l = &logs[i];
         struct err why = {0};
@@ -581,7 +582,7 @@ static int compact_rows_logs(struct compact *c, struct err *err)
     return r < 0 ? r : first;
 }
 
-/* Else it was the server that cancelled, which is told like any other failure. */
+/* False if the server cancelled the statement: that is reported like any other failure. */
 static bool was_stopped(struct compact *c, int r)
 {
     return r == -ECANCELED && stopping(c);
@@ -593,7 +594,7 @@ static int compact_round(struct compact *c, struct err *err)
     uint64_t before = chunks_commits(c->db);
     uint32_t damaged = c->damaged;
 
-    if (c->look) { /* after a start, and after damage was met: an index can be made anew */
+    if (c->look) { /* after a start, and after damage: an index can be rebuilt */
         r = chunks_mend(c->db);
         c->damaged += r == 1;
         c->look = r == -ENOSPC;
@@ -602,7 +603,7 @@ static int compact_round(struct compact *c, struct err *err)
     if (!was_stopped(c, r) && r != -ENOSPC && leads(c))
         merged = merge_all(c);
     r = r == 0 ? merged : r;
-    if (!was_stopped(c, r) && leads(c)) /* what fails above must not keep old data for ever, nor a full disk full */
+    if (!was_stopped(c, r) && leads(c)) /* even after a failure: old data must not stay forever, nor the disk full */
         more = retain(c);
     r = r == 0 ? more : r;
     c->look |= r == -EUCLEAN;
@@ -661,7 +662,7 @@ int compact_settle(struct compact *c, struct err *err)
 
 /* ---- open and close ---- */
 
-/* muster.db says that logs became chunks: history.db was there, and not empty. */
+/* Whether muster.db has compacted logs: history.db existed and was not empty. */
 static int was_used(struct compact *c, bool *ret, struct err *err)
 {
     AUTO_FREE struct log_sum *v = NULL;
@@ -679,8 +680,8 @@ static int begin_anew(struct compact *c, const char *why, const char *to, struct
 
     if (r < 0)
         return err_set(err, r, "%s", more.msg);
-    return err_set(err, 0, "%s; %s%s, and history starts from scratch", why, to[0] ? "it was renamed to " : "it is missing",
-                   to);
+    return err_set(err, 0, "%s; %s%s, and history starts from scratch", why,
+                   to[0] ? "it was renamed to " : "it is missing", to);
 }
 
 static int open_db(struct compact *c, struct err *err)
@@ -695,7 +696,7 @@ static int open_db(struct compact *c, struct err *err)
     int r = was_used(c, &used, err);
     if (r < 0)
         return r;
-    if (used) { /* else it may have been made a moment ago */
+    if (used) { /* otherwise it may be a new one */
         r = chunks_open(&c->db, c->dir, DB_READ, &why);
         chunks_close(c->db);
         c->db = NULL;

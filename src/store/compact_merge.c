@@ -11,9 +11,9 @@ struct gathered {
     struct chunk_row *rows;
     struct str *bytes;
     size_t n, cap, cap_bytes, total;
-    int below;     /* only those of a lower level */
-    bool unsummed; /* only those that are not in hours */
-    bool alike;    /* only those that are in hours as the first one is */
+    int below;     /* only chunks below this level */
+    bool unsummed; /* only chunks that are not in hours */
+    bool alike;    /* only chunks with the same summed flag as the first */
     uint32_t harmed;
 };
 
@@ -87,7 +87,7 @@ static int sum_group(struct chunks *db, struct chunk_writer *w, const struct chu
     uint32_t harmed = 0; /* counted when the minutes are merged */
     int r = -E2BIG;
 
-    while (r == -E2BIG) { /* more than fits at once: again for the rest */
+    while (r == -E2BIG) { /* too much for one chunk: repeat for the rest */
         struct gathered g = {.below = CHUNK_FINAL + 1, .unsummed = true};
         AUTO_BUF out = BUF_INIT(CHUNK_BYTES_MAX);
         struct table_chunk made;

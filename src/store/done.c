@@ -8,10 +8,10 @@
 #include "base/mem.h"
 #include "base/thread.h"
 
-#define DONE_STEP 128  /* results told in one turn of the loop: others have theirs in between */
-#define DONE_KEEP 1024 /* room that stays */
+#define DONE_STEP 128  /* results per event loop iteration, so that other events are handled in between */
+#define DONE_KEEP 1024 /* capacity kept */
 
-/* The oldest of what there is, at most so many: how many. */
+/* Delivers the oldest results, at most `most`. Returns their number. */
 static size_t done_some(struct done_queue *q, size_t most)
 {
     struct done v[DONE_STEP];
@@ -92,7 +92,7 @@ void done_wake(struct done_queue *q)
     wake_ring(q->fd);
 }
 
-/* One round: what is added meanwhile waits for the next. A done that flushes must not overtake its neighbours. */
+/* One round: results added meanwhile wait for the next. A done that flushes must not overtake earlier results. */
 bool done_run(struct done_queue *q)
 {
     if (q->running)

@@ -1,7 +1,7 @@
 /*
- * group.c: writes one commit. Repeats are found here, at the last moment: against what is kept (the index), and against
- * what this very commit has written already. So a repeat of a batch that is still queued needs no bookkeeping, and if
- * the first one fails to be written the second is written in its place.
+ * group.c: writes one commit. It checks for repeats last: against the stored batches (the index), and against the
+ * batches this commit has written already. So a repeat of a queued batch needs no bookkeeping, and if the first copy
+ * cannot be written the second is written instead.
  */
 #include "store/group.h"
 
@@ -32,13 +32,13 @@ void group_reset(struct commit_group *g)
 /* The log that is written to. */
 struct group_log {
     int64_t n, last_row;
-    bool shared; /* it is rows, and other hubs write others */
+    bool shared; /* rows in PostgreSQL, other hubs write other logs */
 };
 
 /*
- * Up to the last batch that was queued before it. Of several hubs' logs all of those that were begun by now, in chunks
- * already or not, so before the first row of the next: the writer begins another behind this commit, in which nothing
- * follows it.
+ * Covers all rows up to the last batch queued before the takeover. With several hubs: all logs that exist by now,
+ * compacted or not, so everything before the first row of the next log. The writer starts a new one after this commit,
+ * in which nothing follows the takeover.
  */
 static int group_take_over(const struct op_take_over *o, struct records *r, const struct group_log *log,
                            int64_t batches_before)
@@ -84,7 +84,7 @@ static int group_put_record(struct store_op *op, struct records *r, const struct
         AUTO_ARENA mem = {0};
         struct usage_put u;
         int code = op_usage_get((struct op_usage *)op, &mem, &u);
-        if (code == 0 && op->epoch && !op->part) /* days, by whoever leads: hours must not change meanwhile */
+        if (code == 0 && op->epoch && !op->part) /* days, by the leader: hours must not change meanwhile */
             code = records_stop_part(r, u.node);
         return code < 0 ? code : records_put_usage(r, &u);
     }
@@ -94,19 +94,19 @@ static int group_put_record(struct store_op *op, struct records *r, const struct
     return 0;
 }
 
-/* What an engine will never take: the rest must not wait for it. */
+/* The database will never accept the record: the rest must not wait for it. */
 static bool group_is_refused(int code)
 {
     return code == -EINVAL || code == -EMSGSIZE;
 }
 
-struct group_led { /* what was looked at in this transaction */
+struct group_led { /* cached reads of this transaction */
     int64_t leader;
     bool parts_read;
     int64_t parts[LEASE_PARTS];
 };
 
-/* Those of all that follow, at once. */
+/* Reads the epochs of the parts of all following ops in one query. */
 static int group_read_parts(const struct store_op *ops, struct records *r, struct group_led *led)
 {
     uint32_t mask = 0;
@@ -119,7 +119,7 @@ static int group_read_parts(const struct store_op *ops, struct records *r, struc
     return code;
 }
 
-/* 1, or 0: whoever put it does not lead, or has that part, any more, and it is not done. */
+/* Returns 1, or 0 if the hub that put it no longer leads or owns the part: the op is skipped then. */
 static int group_may(struct store_op *op, struct records *r, struct group_led *led)
 {
     int code = 0;
@@ -144,9 +144,10 @@ static int group_put_one(struct commit_group *g, struct store_op *op, struct rec
     int code = group_put_record(op, r, log, batches_before);
 
     g->records++;
-    if (code == -EEXIST || code == -ESTALE) /* as its result says; the transaction is sound */
+    if (code == -EEXIST || code == -ESTALE) /* reported as its result; the transaction is intact */
         return 0;
-    if (!group_is_refused(code) || (log->shared && !g->careful)) /* it may be another's: group_send tries again */
+    if (!group_is_refused(code) || (log->shared && !g->careful)) /* may be the error of another record: group_send
+                                                                  * retries */
         return code;
     g->lost++;
     op->refused = true;
@@ -235,7 +236,7 @@ int group_write_records(struct commit_group *g, struct store_op *ops, struct rec
 
 /* ---- batches ---- */
 
-/* It would be in the log, and whose its numbers are would not be known. */
+/* It would be in the log, but the names of its numbers would be unknown. */
 static bool group_is_missing(const struct commit_group *g, const struct op_batch *b)
 {
     return g->n_missing && ANY(g->n_touches, i,
@@ -329,7 +330,7 @@ int group_write_batches(struct commit_group *g, struct store_op *ops, struct log
 
 /* ---- both as rows ---- */
 
-/* What may be new goes to the log; the server says which of it is. */
+/* Possibly new batches go to the log; the server returns which of them are. */
 static void group_collect(struct commit_group *g, struct op_append *a, struct rows_log *log)
 {
     bool fresh = false;
@@ -373,7 +374,7 @@ static void group_sort_out(struct commit_group *g, struct op_append *a, const st
     }
 }
 
-/* -EBUSY: a deadlock, or another hub has what is to be locked. */
+/* -EBUSY: a deadlock, or another hub holds the lock. */
 static bool group_may_be_a_record(int code)
 {
     static const int others[] = {-EAGAIN, -ENOTCONN, -ESTALE, -ECANCELED, -EBUSY};
@@ -408,7 +409,7 @@ static int group_send(struct commit_group *g, struct store_op *ops, struct recor
     code = records_end(r, code, err);
     if (!group_may_be_a_record(code) || g->careful)
         return code;
-    g->careful = true; /* whose fault it was is seen when each is waited for */
+    g->careful = true; /* the retry waits for each record to find the faulty one */
     return -EAGAIN;
 }
 
@@ -417,7 +418,7 @@ int group_write_rows(struct commit_group *g, struct store_op *ops, struct record
 {
     int code;
 
-    do { /* without what was refused */
+    do { /* repeat without the refused ones */
         if (err)
             *err = (struct err){0};
         group_collect_all(g, ops, log);

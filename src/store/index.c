@@ -57,7 +57,7 @@ void index_prune(struct index_node *n, int64_t oldest_log)
     seen_prune(&n->seen, oldest_log);
     for (size_t i = 0; i < NODE_BLOBS; i++)
         if (n->blobs[i].log < oldest_log)
-            n->blobs[i].have = false; /* if it is there all the same, the disk will say so */
+            n->blobs[i].have = false; /* if it still exists, a read of the disk will find it */
 }
 
 void index_add_row(struct index_node *n, int64_t log, int64_t row)
@@ -81,7 +81,7 @@ void index_drop_rows(struct index_node *n, int64_t log)
 
 /* ---- changes ---- */
 
-#define CHANGE_MS 1000 /* finer than this nobody asks */
+#define CHANGE_MS 1000 /* resolution that callers need */
 
 void changes_add(struct changes *c, int64_t from_ms)
 {
@@ -91,7 +91,7 @@ void changes_add(struct changes *c, int64_t from_ms)
     from_ms -= ((from_ms % CHANGE_MS) + CHANGE_MS) % CHANGE_MS;
     while (c->n && c->v[c->n - 1].from_ms >= from_ms)
         c->n--;
-    if (c->n == ARRAY_LEN(c->v)) { /* of the older half, two become one that tells of both */
+    if (c->n == ARRAY_LEN(c->v)) { /* in the older half, merge pairs into one that covers both */
         for (size_t i = 0; i < half / 2; i++)
             c->v[i] = (struct change){c->v[2 * i].from_ms, c->v[2 * i + 1].stamp};
         memmove(c->v + half / 2, c->v + half, (c->n - half) * sizeof(*c->v));

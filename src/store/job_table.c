@@ -1,7 +1,7 @@
 /*
- * job_table.c: jobs in muster.db. A span of time is looked up by how long it is: a job's class says that it took less
- * than a limit, so those of a class that overlap a time began no longer than that limit before it. A question walks
- * each class by start, newest first, and so reads little more than it returns, however much is stored.
+ * job_table.c: jobs in muster.db. A time span is looked up by duration: a job's class means that it ran for less than a
+ * limit, so jobs of a class that overlap a time started at most that limit before it. A query walks each class by
+ * start, newest first, and so reads little more than it returns, independent of the total number.
  */
 #include <errno.h>
 
@@ -27,7 +27,7 @@ static int class_of(const struct job_fact *j)
     return class;
 }
 
-/* No job of this class that began earlier reaches from_ms. */
+/* No job of this class that started before the result reaches from_ms. */
 static int64_t class_start(int class, int64_t from_ms)
 {
     if (class >= CLASS_LAST)
@@ -95,7 +95,7 @@ int records_change_job(struct records *r, const struct job_change *c)
 struct newest {
     struct job_fact **v;
     size_t n, cap, limit;
-    int64_t least_ms; /* what began earlier is not among them */
+    int64_t least_ms; /* jobs that started earlier are not included */
 };
 
 static void newest_cut(struct newest *w)
@@ -174,7 +174,7 @@ int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void
 {
     struct newest w = {.limit = MAX(ask->limit, 1u), .least_ms = INT64_MIN};
     int64_t there = -1;                /* a bit for each class that has jobs */
-    int code = records_moment(r, err); /* one moment: none moves its class */
+    int code = records_moment(r, err); /* one snapshot: no job changes its class meanwhile */
 
     if (code == 0)
         code = MIN(db_one(db_stmt(&r->st, R_JOB_CLASSES), &there, err), 0);

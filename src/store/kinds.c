@@ -1,6 +1,6 @@
 /*
- * kinds.c: the fields of nodes, events, tokens, notes, settings and marks in muster.db, a line each;
- * model/record.h says how to read it.
+ * kinds.c: the fields of nodes, events, tokens, notes, settings and marks in muster.db, one line each; model/record.h
+ * describes the format.
  */
 #include "store/kinds.h"
 

@@ -1,4 +1,4 @@
-/* lock.c: takes the file `lock` of a data folder, or another that says who is at work in it. */
+/* lock.c: locks the file `lock` of a data folder, or another file that names the process at work. */
 #include "store/lock.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ int store_lock_file(const char *path, int *ret, char pid[24], struct err *err)
     }
     int n = snprintf(pid, 24, "%ld\n", (long)getpid());
     if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)n, 0) < 0) {
-        /* a full disk: the lock holds all the same */
+        /* a full disk: the lock still holds */
     }
     *ret = mem_take_fd(&fd);
     return 0;

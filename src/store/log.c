@@ -1,6 +1,6 @@
 /*
- * log.c: batches appended to a SQLite file of their own. Rows are in arrival order and there is no index to keep up:
- * a key on (node, run, number) costs four times the WAL. The promises are in log.h.
+ * log.c: batches appended to a separate SQLite file. Rows are in arrival order without an index: a key on (node, run,
+ * number) costs four times the WAL. The contract is in log.h.
  */
 #include "store/log.h"
 
@@ -50,7 +50,7 @@ char *log_path(const char *dir, int64_t n)
     return mem_fmt("%s/log-%" PRId64 ".db", dir, n);
 }
 
-/* "log-12.db" gives 12; with_aside also takes "log-12.db.damaged" and "log-12.db.damaged.2". */
+/* "log-12.db" gives 12; with_aside also accepts "log-12.db.damaged" and "log-12.db.damaged.2". */
 static bool log_number(const char *name, bool with_aside, int64_t *ret)
 {
     size_t aside = with_aside ? aside_of(name) : 0;
@@ -154,7 +154,7 @@ static void log_count(struct log *l, int64_t at_ms, size_t len)
     s->bytes += (int64_t)len + ROW_OVERHEAD;
 }
 
-/* Two passes: every row is looked at before the first one counts, so that a damaged file leaves no trace. */
+/* Two passes: checks every row before it counts the first, so that a damaged file leaves no trace. */
 static int log_load_batches(struct log *l, const struct log_keys *keys, bool count)
 {
     struct db_stmt *st = db_prepare(l->db, "SELECT id, node, run, number, at, length(bytes) FROM batch ORDER BY id");
@@ -402,7 +402,7 @@ void log_reader_close(struct log_reader *l)
     free(l);
 }
 
-/* The moment of rows is whose connection they are on. */
+/* For rows, the owner of the connection has the snapshot. */
 void log_reader_begin(struct log_reader *l)
 {
     if (!l->rows && !db_in_transaction(l->db))
@@ -413,7 +413,8 @@ void log_reader_whole(struct log_reader *l)
 {
     if (l->rows)
         return;
-    db_exec(l->db, "PRAGMA cache_size=-1024"); /* KiB: a node's rows lie all along a log, and its neighbours' beside */
+    /* KiB: a node's rows are spread over the whole log, between those of others */
+    db_exec(l->db, "PRAGMA cache_size=-1024");
     log_reader_begin(l);
 }
 
@@ -424,7 +425,7 @@ void log_reader_end(struct log_reader *l)
         return;
     }
     if (l->st.v[LR_GET])
-        db_reset(l->st.v[LR_GET]); /* of the last call: it would hold the moment */
+        db_reset(l->st.v[LR_GET]); /* of the last call: it would keep the snapshot open */
     db_rollback(l->db);
 }
 
@@ -465,7 +466,7 @@ int log_reader_get(struct log_reader *l, int64_t node, int64_t row, struct store
     db_reset(st); /* of the last call */
     db_bind_int(st, 1, row);
     int r = db_next(st, err);
-    if (r == 0 && db_in_transaction(l->db)) { /* it came after this moment: a log only grows, so take a later one */
+    if (r == 0 && db_in_transaction(l->db)) { /* newer than this snapshot: a log only grows, so open a later one */
         log_reader_end(l);
         log_reader_begin(l);
         r = db_next(st, err);

@@ -1,5 +1,5 @@
 /*
- * log_chunks.c: pieces of logs by node, in a hash table, under one lock that is held for moments; the file is written
+ * log_chunks.c: pieces of logs by node, in a hash table, under one lock that is held only briefly; the file is written
  * and read without it.
  */
 #include "store/log_chunks.h"
@@ -18,8 +18,8 @@
 #include "base/rand.h"
 
 #define SLOTS   256u
-#define KEEP_MS 60000 /* what was used since then stays */
-#define SPARE   4     /* the disk has room for so many times as much as the files may take, or there are none */
+#define KEEP_MS 60000 /* pieces used within this time stay */
+#define SPARE   4     /* no files unless the free disk space is this many times the maximum size of all files */
 
 struct entry { /* a node in a log */
     char node[NODE_KEY_MAX];
@@ -29,7 +29,7 @@ struct entry { /* a node in a log */
     struct entry *next;
 };
 
-struct fresh_file { /* what pieces of one log have in it stays until all of them are gone */
+struct fresh_file { /* space of one log's pieces is freed only when all of them are gone */
     int fd;
     int64_t log;
     size_t end;
@@ -61,7 +61,7 @@ struct fresh_piece *fresh_piece_new(int64_t first_row, int64_t last_row)
     return NEW(struct fresh_piece, .first_row = first_row, .last_row = last_row, .bytes = sizeof(struct fresh_piece));
 }
 
-/* What its head takes when it is decoded. */
+/* Memory of a decoded head. */
 static size_t head_bytes(const struct fresh_chunk *c)
 {
     return c->c.n_ticks * sizeof(*c->c.ticks) + c->c.n_columns * sizeof(*c->c.columns) +
@@ -121,7 +121,7 @@ int fresh_piece_whole(const struct fresh_piece *p, size_t i, struct buf *room, s
     return 0;
 }
 
-/* ---- files, under the lock where nothing else is said ---- */
+/* ---- files; under the lock unless noted ---- */
 
 static void file_unref(struct fresh *f, struct fresh_file *file)
 {
@@ -167,7 +167,7 @@ static void drop_files(struct fresh *f, int64_t before)
         }
 }
 
-/* Room for so many bytes, which the caller has from then on. */
+/* Reserves len bytes for the caller. */
 static struct fresh_file *file_take(struct fresh *f, int64_t log, size_t len, int64_t *ret_off)
 {
     LOCKED(&f->lock);
@@ -193,7 +193,9 @@ static void keep_head_alone(struct fresh_chunk *c)
     chunk_open(&c->c, str_n(head, c->head), NULL);
 }
 
-/* Without the lock: what nobody else has yet goes into the file of its log, but for the heads. Or it stays in memory.
+/*
+ * Without the lock: p is not shared yet. Moves its columns to the file of its log, except for the heads. On failure it
+ * stays in memory.
  */
 static void spill(struct fresh *f, int64_t log, struct fresh_piece *p)
 {
@@ -225,7 +227,7 @@ static void spill(struct fresh *f, int64_t log, struct fresh_piece *p)
     }
 }
 
-/* ---- what is kept, under the lock ---- */
+/* ---- cached pieces, under the lock ---- */
 
 static void piece_end(struct fresh *f, struct fresh_piece *p)
 {
@@ -251,7 +253,7 @@ static void piece_unref(struct fresh *f, struct fresh_piece *p)
         piece_end(f, p);
 }
 
-/* The heads of one that is in the file and that nobody else has. */
+/* Frees the heads of a piece in the file that no caller holds. */
 static void piece_behead(struct fresh_piece *p)
 {
     for (size_t i = 0; i < p->n; i++) {
@@ -338,7 +340,7 @@ void fresh_done(struct fresh *f, struct fresh_piece *const *v, size_t n)
         piece_unref(f, v[i]);
 }
 
-/* Under the lock. What nobody asked for lately goes. */
+/* Under the lock. Evicts pieces that were not used recently. */
 static bool make_room(struct fresh *f, size_t more, int64_t now_ms)
 {
     for (size_t i = 0; i < SLOTS && f->bytes + more > f->max_bytes; i++)
@@ -358,7 +360,7 @@ bool fresh_room(struct fresh *f, int64_t now_ms)
     return (f->files && f->file_bytes < f->max_file) || make_room(f, f->max_bytes / 64, now_ms);
 }
 
-/* Under the lock: the first n of the entry are those. */
+/* Under the lock: whether the first n pieces of the entry are v. */
 static bool entry_begins(const struct entry *e, struct fresh_piece *const *v, size_t n)
 {
     return (e ? e->n : 0) >= n && !ANY(n, i, e->v[i] != v[i]);

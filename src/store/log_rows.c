@@ -1,4 +1,4 @@
-/* log_rows.c: the SQL of batches as rows. The promises are in log_rows.h. */
+/* log_rows.c: the SQL of batches as rows. The contract is in log_rows.h. */
 #include "store/log_rows.h"
 
 #include <errno.h>
@@ -11,10 +11,10 @@
 #include "sql/pg_array.h"
 
 #define DAY_MS       86400000ll
-#define DAYS_FAR     1000000   /* about 2700 years: beyond that all days are one */
-#define DAYS_AHEAD   2         /* partitions that are made before their day begins */
-#define DAYS_KEEP    3         /* and stay, though empty */
-#define ROW_OVERHEAD 64        /* bytes of a row besides the frame, about */
+#define DAYS_FAR     1000000   /* about 2700 years: all days beyond that share one partition */
+#define DAYS_AHEAD   2         /* partitions created before their day starts */
+#define DAYS_KEEP    3         /* days that empty partitions stay */
+#define ROW_OVERHEAD 64        /* approximate bytes of a row in addition to the frame */
 #define PUT_BYTES    (1 << 30) /* more than a queue holds */
 #define KEEP_MAX     32        /* newest batches of a node */
 #define ANY_LOG      (-1)      /* index_node.log: its number here is the same in all logs */
@@ -32,10 +32,10 @@ static const char *const rows_sql[B_COUNT] = {
 struct batch_rows {
     struct db *db;
     struct db_stmts st;
-    int64_t known;      /* nodes that got their number over it */
-    struct rows_place { /* whose rows B_GET gives, and which came last */
+    int64_t known;      /* nodes that got their number over this connection */
+    struct rows_place { /* position of B_GET */
         int64_t log, node, row;
-        bool open, ahead; /* ahead: it was not given yet */
+        bool open, ahead; /* ahead: the row was read but not returned yet */
     } at;
 };
 
@@ -69,7 +69,7 @@ static int fail_write(struct batch_rows *x, int r, struct err *err)
     return db_fail(x->db, r, "write", err);
 }
 
-/* Ends a transaction: what it gave, or -errno. */
+/* Ends a transaction. Returns its result or -errno. */
 static int end(struct batch_rows *x, int r, struct err *err)
 {
     int code = r > 0 ? db_commit(x->db) : r;
@@ -115,11 +115,11 @@ static void make_day(struct batch_rows *x, int64_t day)
              "SET LOCAL lock_timeout = 2000; CREATE TABLE IF NOT EXISTS %s PARTITION OF batch FOR VALUES FROM ('%s') "
              "TO ('%s')",
              name, from, to);
-    if (pg_own_tables(x->db) == 0) /* another hub may make it at this moment: then it is there now */
+    if (pg_own_tables(x->db) == 0) /* another hub may create it concurrently: then it exists now */
         db_end(x->db, db_exec(x->db, sql));
 }
 
-/* By the server's clock where the hub does not trust its own yet: a day that has rows elsewhere gets no partition. */
+/* Uses the server's clock if the hub does not trust its own yet: a day that has rows elsewhere gets no partition. */
 static void make_days(struct batch_rows *x, int64_t now_ms)
 {
     if (now_ms <= 0 && db_one(db_stmt(&x->st, B_CLOCK), &now_ms, NULL) != 1)
@@ -134,7 +134,7 @@ static void read_name(struct db_stmt *st, void *to)
     mem_copy_str(to, 32, db_text(st, 0));
 }
 
-/* Nobody may put a batch of that day between the look and the drop. */
+/* The lock keeps other hubs from putting a batch of that day between the check and the drop. */
 static int drop_day(struct batch_rows *x, const char *name)
 {
     AUTO_FREE char *lock =
@@ -259,7 +259,7 @@ int64_t rows_log_put(struct rows_log *l, struct index_node *node, const struct s
     return l->rows;
 }
 
-/* Those that have none yet get their numbers. */
+/* Assigns numbers to nodes without one. */
 static int number_nodes(struct rows_log *l)
 {
     for (size_t i = 0; i < l->n; i++) {
@@ -363,7 +363,7 @@ int rows_fence(struct batch_rows *x, const struct row_log *l)
     return db_one(DB_STMT(&x->st, B_FENCE, DB_INT(l->n), DB_INT(l->owner), DB_INT(l->epoch)), &one, NULL);
 }
 
-/* R2, R3: the log's row first, which waits for a commit under way; then what that left is seen. */
+/* R2, R3: locks the log's row first, which waits for a commit in progress; then that commit's rows are visible. */
 int rows_seal(struct batch_rows *x, const struct row_log *l, int64_t now_ms, struct err *err)
 {
     int64_t one;

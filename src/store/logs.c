@@ -1,4 +1,4 @@
-/* logs.c: rotation and retention of log files. See logs.h for the order of things, which is what makes it safe. */
+/* logs.c: rotation and retention of log files. logs.h describes the order of steps, which makes it crash-safe. */
 #include "store/logs.h"
 
 #include <errno.h>
@@ -14,18 +14,18 @@
 #define ROTATE_BYTES (64 << 20)
 #define ROTATE_NODE                                                                                                    \
     (128 << 10) /* a log of many nodes may grow to this for each: short chunks cost more than long logs … */
-#define ROTATE_MOST  (1ll << 30) /* … up to what a start after a crash should have to read */
+#define ROTATE_MOST  (1ll << 30) /* … up to what a start after a crash should read */
 #define ROTATE_LEAST (1 << 20)
-#define KEEP_PARTS   8 /* what is kept is at least so many files, so that they go in small steps */
+#define KEEP_PARTS   8 /* minimum number of files within the retention, so that they are deleted in small steps */
 
 struct logs {
     char *dir;
     struct records *rec;
-    struct log *cur; /* NULL: none, or it could not be made */
+    struct log *cur; /* NULL: none, or creating it failed */
     /* PostgreSQL instead of files */
     struct batch_rows *shared;
     struct rows_log *cur_rows;
-    int64_t hub, oldest; /* oldest: of all hubs, when last looked at */
+    int64_t hub, oldest; /* oldest: of all hubs, at the last check */
     int64_t last;        /* the highest number used */
     int64_t opened_ms;
     struct log_sum *sealed; /* by number */
@@ -35,14 +35,15 @@ struct logs {
     uint64_t missed;
     bool archives;
     int64_t keep_ms, keep_bytes, rotate_ms, rotate_bytes, rotate_most;
-    int64_t keep_log_ms; /* of one that is not in chunks: as long as any tier that is made of it. 0: for ever */
-    bool compacts; /* batches become chunks: those go by the age of what is in them, a log by when it was sealed */
+    /* retention of a log that is not in chunks: the longest of all tiers made from it. 0: forever */
+    int64_t keep_log_ms;
+    bool compacts; /* batches are compacted: chunks expire by the time of their data, a log by the time it was sealed */
     int64_t (*now_ms)(void);
     int64_t known_ms; /* the time when it was last known; 0: never */
     uint32_t damaged;
 };
 
-/* 0: nobody knows. */
+/* 0 if unknown. */
 static int64_t logs_now(struct logs *g)
 {
     int64_t now = g->now_ms ? g->now_ms() : 0;
@@ -52,7 +53,7 @@ static int64_t logs_now(struct logs *g)
     return now;
 }
 
-static int64_t longer(int64_t a, int64_t b) /* 0: for ever */
+static int64_t longer(int64_t a, int64_t b) /* 0: forever */
 {
     return a && b ? MAX(a, b) : 0;
 }
@@ -124,10 +125,9 @@ static int logs_seal(struct logs *g, struct index_node *const *nodes, size_t n, 
     if (r < 0)
         return r;
     logs_now(g);
-    int64_t now =
-        g->known_ms; /* with a clock that is doubted, what it was before: a file is not as old as what is in it */
+    int64_t now = g->known_ms; /* with an untrusted clock, the last trusted time: a file is not as old as its data */
     if (now > 0 && (g->compacts || sum.last_ms > now))
-        sum.last_ms = now; /* late data is new here, and a time in the future must not keep the file for ever */
+        sum.last_ms = now; /* late data is new here, and a time in the future must not keep the file forever */
     r = records_put_log(g->rec, &sum);
     if (r == 0)
         r = logs_put_seen(g, nodes, n);
@@ -159,7 +159,7 @@ static bool logs_is_damage(int r)
     return r == -EUCLEAN || r == -EINVAL || r == -ENODATA;
 }
 
-/* Rows of `logs` whose file is gone are dropped: somebody removed it, or we were killed while dropping it. */
+/* Deletes rows of `logs` whose file is gone: a user removed it, or the process was killed while deleting it. */
 static int logs_open_sealed(struct logs *g, const int64_t *files, size_t n_files, struct err *err)
 {
     struct log_sum *v;
@@ -204,8 +204,9 @@ static int logs_open_sealed(struct logs *g, const int64_t *files, size_t n_files
 }
 
 /*
- * Files without a row: the one in use when we stopped, or all of them when muster.db is new. named: the highest number
- * muster.db speaks of. A log is made before anything speaks of it, so one of these that is empty was emptied.
+ * Files without a row: the one in use when the process stopped, or all of them if muster.db is new. named: the highest
+ * number in muster.db. A log is created before anything refers to it, so an empty one with a lower number was emptied
+ * later.
  */
 static int logs_open_rest(struct logs *g, const int64_t *files, size_t n_files, int64_t named, struct index *x,
                           struct err *err)
@@ -218,7 +219,7 @@ static int logs_open_rest(struct logs *g, const int64_t *files, size_t n_files, 
         if (ANY(g->n, k, g->sealed[k].n == files[i]) || ANY(g->n_due, k, g->due[k].n == files[i]))
             continue;
         AUTO_FREE char *path = log_path(g->dir, files[i]);
-        if (access(path, F_OK) < 0) /* set aside a moment ago */
+        if (access(path, F_OK) < 0) /* quarantined just before */
             continue;
         r = files[i] <= named && log_probe(g->dir, files[i], &why) == -ENODATA
                 ? -ENODATA
@@ -246,7 +247,7 @@ int logs_open(struct logs **ret, const struct store_conf *conf, struct records *
     size_t n = 0;
 
     logs_conf(g, conf);
-    if (conf->url) { /* what is kept already the server knows */
+    if (conf->url) { /* the server knows the stored batches */
         g->shared = rows_new(records_db(r));
         g->hub = conf->hub;
         *ret = g;
@@ -284,11 +285,11 @@ void logs_close(struct logs *g)
     free(g);
 }
 
-/* ---- in use ---- */
+/* ---- the current log ---- */
 
 int logs_current(struct logs *g, struct err *err)
 {
-    struct index none = {0}; /* a new file has nothing to tell it */
+    struct index none = {0}; /* a new file adds nothing to the index */
     int r;
 
     if (g->cur || g->cur_rows)
@@ -315,7 +316,7 @@ struct rows_log *logs_rows(struct logs *g)
     return g->cur_rows;
 }
 
-/* Of the current one; NULL: there is none. */
+/* Of the current log; NULL if none. */
 static const struct log_sum *logs_sum(const struct logs *g)
 {
     return g->cur_rows ? rows_log_sum(g->cur_rows) : g->cur ? log_sum(g->cur) : NULL;
@@ -382,7 +383,7 @@ int64_t logs_bytes(const struct logs *g)
     return sum;
 }
 
-/* ---- what waits for the archive ---- */
+/* ---- logs waiting for the archive ---- */
 
 size_t logs_due(const struct logs *g, struct log_sum **ret)
 {
@@ -405,7 +406,7 @@ uint64_t logs_missed(const struct logs *g)
     return g->missed;
 }
 
-/* Before the rows of these go: a file without a row would be taken for a new one. */
+/* Before the rows of these are deleted: a file without a row would count as a new one. */
 static int logs_miss_old(struct logs *g)
 {
     int64_t now = g->keep_ms ? logs_now(g) : 0;
@@ -454,7 +455,7 @@ static int logs_forget_old(struct logs *g, int64_t *ret_oldest)
     return r;
 }
 
-/* What muster.db still says of a dropped file does no harm, so a failure there waits for the next time. */
+/* Leftovers of a deleted file in muster.db are harmless, so a failure there is retried next time. */
 static int64_t logs_forget(struct logs *g, const int64_t *dropped, size_t n)
 {
     int64_t oldest = 0;
@@ -469,7 +470,7 @@ static int64_t logs_forget(struct logs *g, const int64_t *dropped, size_t n)
     return records_end(g->rec, r, NULL) == 0 ? oldest : 0;
 }
 
-/* Runs and blobs that nobody speaks of any more: another hub may have dropped their logs. */
+/* Deletes runs and blobs that nothing refers to any longer: another hub may have deleted their logs. */
 static int64_t logs_retain_rows(struct logs *g)
 {
     int64_t oldest = 0, before = g->oldest, now = logs_now(g);

@@ -1,6 +1,6 @@
 /*
- * main_db.c: writing to muster.db, one statement per thing kept. Transactions are the caller's, but for what is put
- * now. Reading is in recall.c.
+ * main_db.c: writes to muster.db, one statement per record. The caller manages transactions, except for records_put_now
+ * and similar. Reading is in recall.c.
  */
 #include "store/main_db.h"
 
@@ -167,7 +167,7 @@ static int touch_blob(struct records *r, struct blob_touch *t)
     return MIN(code, 0);
 }
 
-/* A server is asked once for all of them. */
+/* One query to a server for all of them. */
 static int touch_blobs_pg(struct records *r, struct blob_touch *v, size_t n)
 {
     struct db_stmt *st = db_stmt(&r->st, R_TOUCH_BLOB);
@@ -219,7 +219,7 @@ static int put_booking(struct records *r, const void *record)
     return code < 0 || db_changes(r->db) > 0 ? code : -ESTALE;
 }
 
-/* -EEXIST: a device is booked already. The transaction goes on without it. */
+/* -EEXIST: a device is booked already. The transaction continues without it. */
 static int put_exclusive(struct records *r, const void *record)
 {
     int code = db_exec(r->db, "SAVEPOINT exclusive");
@@ -247,7 +247,7 @@ int records_put(struct records *r, enum store_kind kind, const void *record)
     if (kind == STORE_BOOKING)
         return pg_is(r->db) && db_in_transaction(r->db) ? put_exclusive(r, record) : put_booking(r, record);
     struct db_stmt *st = db_stmt(&r->st, stmt);
-    record_bind(st, main_records[kind], record); /* a statement takes as many of them as it has places */
+    record_bind(st, main_records[kind], record); /* binds as many fields as the statement has parameters */
     return db_post(st);
 }
 
@@ -305,7 +305,7 @@ int records_take_note(struct records *r, int32_t kind, int64_t id, int64_t *ret_
     return code < 0 ? records_fail(r, code, err) : got;
 }
 
-/* Rows of a node become another's; what cannot is there already under the new name, and goes. */
+/* Moves rows of a node to another. Rows that already exist under the new key are deleted. */
 int records_take_over(struct records *r, const char *from, const char *to, int64_t log, int64_t row)
 {
     static const int steps[] =
@@ -319,7 +319,7 @@ int records_take_over(struct records *r, const char *from, const char *to, int64
     return code < 0 ? code : records_move_usage(r, from, to);
 }
 
-/* Its blobs stay until their log goes: the index in memory says that they are there. */
+/* Its blobs stay until their log is deleted: the in-memory index lists them. */
 int records_drop_node(struct records *r, const char *key)
 {
     static const int steps[] = {R_DROP_TOKENS_OF, R_DROP_NODE, R_DROP_PROCS_OF, R_DROP_EVENTS_OF, R_DROP_SPANS_OF};

@@ -1,6 +1,6 @@
 /*
- * newest.c: reads each node's newest batches: one pass over the rows of the last logs without their bytes finds the
- * newest few of each node; then those rows alone are read.
+ * newest.c: reads each node's newest batches. One scan of the rows of the last logs, without their bytes, finds the
+ * newest few of each node; then only those rows are read.
  */
 #include "store/newest.h"
 
@@ -35,7 +35,7 @@ struct newest {
     int64_t log;
     uint32_t *of; /* node's number there, less one -> position */
     size_t n_of;
-    /* what could not be read */
+    /* read errors */
     struct err *err;
     int worst;
     int64_t told; /* the last log named in err */
@@ -77,7 +77,7 @@ static void see_row(void *arg, int64_t row, int64_t node, int64_t at_ms)
     struct newest *x = arg;
 
     if (node < 1 || node > (int64_t)x->n_of)
-        return; /* damage is the reader's to tell */
+        return; /* the reader reports damage */
     struct newest_node *n = &x->nodes[x->of[node - 1]];
     if (!n->v)
         n->v = mem_alloc(x->keep * sizeof(*n->v));
@@ -92,7 +92,7 @@ static void see_row(void *arg, int64_t row, int64_t node, int64_t at_ms)
     n->v[i] = (struct pick){x->log, row, at_ms};
 }
 
-/* count: only the nodes in it. What is read before damage counts. */
+/* count: only count the nodes in it. Rows read before damage are used. */
 static void walk_log(struct newest *x, const struct log_ref *ref, bool count)
 {
     struct err why = {0};
@@ -101,7 +101,7 @@ static void walk_log(struct newest *x, const struct log_ref *ref, bool count)
     size_t n = 0;
     int r = log_reader_open(&l, x->dir, ref->n, ref->sealed, &why);
 
-    if (r == -ENOENT || r == -ENODATA) /* in chunks since a moment ago, or just made */
+    if (r == -ENOENT || r == -ENODATA) /* compacted just now, or just created */
         return;
     if (r == 0)
         r = log_reader_nodes(l, &keys, &n, &why);
@@ -143,7 +143,7 @@ static size_t choose(const struct newest *x, int64_t back_ms, struct chosen **re
     return n;
 }
 
-/* The rows chosen of one log, and what each returned if that was not 0. */
+/* Reads the chosen rows of one log. Returns the result of each if that was not 0. */
 static int read_log(struct newest *x, bool sealed, const struct chosen *v, size_t n, const struct newest_to *to)
 {
     struct log_reader *l = NULL;

@@ -1,4 +1,4 @@
-/* op.c: makes, lists and frees what waits for the writer. */
+/* op.c: creates, lists and frees the writer's queue entries. */
 #include "store/op.h"
 
 #include <errno.h>
@@ -90,7 +90,7 @@ void op_node_set(struct op_node *o, const struct store_node *n)
     o->n.procs = n->procs ? n->procs : was.procs;
 }
 
-/* Its text behind the op; what is NULL stays so. */
+/* Copies the strings behind the op; NULL stays NULL. */
 static struct op_job_change *op_job_change_new(const struct job_change *from)
 {
     struct job_change c = *from;

@@ -1,4 +1,4 @@
-/* past.c: answers a question about history out of chunks and logs. past.h has the order in which they are read. */
+/* past.c: executes history queries over chunks and logs. past.h describes the order of reads. */
 #include "store/past.h"
 
 #include <errno.h>
@@ -11,11 +11,11 @@
 #include "store/past_session.h"
 
 #define TRIES      8
-#define MOMENT_MS  1000       /* so long a moment of a server is good for the next node */
-#define CELLS_KEEP (1u << 17) /* a decoded column larger than this is not kept: 1 MB */
-#define PIECE_ROWS 256        /* at most, of a piece when it is made */
+#define MOMENT_MS  1000       /* a server's snapshot is reused for the next node for this long */
+#define CELLS_KEEP (1u << 17) /* a larger decoded column is not cached: 1 MB */
+#define PIECE_ROWS 256        /* maximum rows of a new piece */
 
-/* ---- who is who ---- */
+/* ---- takeovers ---- */
 
 const char *alias_resolve(const struct alias *v, size_t n, const char *node, int64_t log, int64_t row)
 {
@@ -27,7 +27,7 @@ const char *alias_resolve(const struct alias *v, size_t n, const char *node, int
 
 struct name {
     const char *key;
-    uint64_t *rows; /* as writer_rows says */
+    uint64_t *rows; /* result of writer_rows() */
     size_t n_rows;
     uint64_t rows_from;
 };
@@ -35,7 +35,7 @@ struct name {
 struct names {
     struct name *v;
     size_t n, cap;
-    struct name one; /* what v is as long as there are no others */
+    struct name one; /* storage of v while there is only one name */
 };
 
 /* Every name under which something of this node may be. */
@@ -72,12 +72,12 @@ static bool facts_begin(struct facts_cache *c, const char *node, uint64_t id)
     return true;
 }
 
-/* 1: there it is; 0: it is not, or damaged for good; or -errno: it may be read the next time. */
+/* Returns 1 if found; 0 if missing or permanently damaged; -errno if a retry may succeed. */
 static int get_blob(struct records *r, const char *node, uint64_t id, struct buf *ret)
 {
     int code = id ? records_get_blob(r, node, id, ret, NULL) : 0;
 
-    return code == -EUCLEAN ? 0 : code == -ENOENT ? -EIO : code; /* ENOENT is a log that has become chunks */
+    return code == -EUCLEAN ? 0 : code == -ENOENT ? -EIO : code; /* ENOENT: the log was compacted meanwhile */
 }
 
 int facts_get(struct facts_cache *c, struct records *r, const struct store_decoder *dec, void *d, const char *node,
@@ -91,13 +91,13 @@ int facts_get(struct facts_cache *c, struct records *r, const struct store_decod
         if (code == 1)
             c->have = dec->facts(d, buf_str(&bytes), &c->fact, NULL) == 0;
         else if (code < 0)
-            facts_fini(c); /* to be asked for again */
+            facts_fini(c); /* so that it is read again */
     }
     *ret = c->have ? &c->fact : NULL;
     return MIN(code, 0);
 }
 
-/* ---- one node's reading ---- */
+/* ---- reading one node ---- */
 
 struct reading {
     struct history_session *x;
@@ -149,7 +149,7 @@ static int read_head(struct reading *g, int tier)
     return g->sink->chunk(g->sink, &c, tier);
 }
 
-/* unsummed: only what is not in the next tier. */
+/* unsummed: only chunks that are not in the next tier. */
 static int read_group(struct reading *g, bool unsummed)
 {
     struct sink *s = g->sink;
@@ -202,7 +202,7 @@ static int read_tier(struct reading *g, int tier, bool unsummed)
                 r = read_group(g, unsummed);
             if (r == 0)
                 r = 1;
-            if (r == -EUCLEAN) { /* a damaged page: what else there is can still be read */
+            if (r == -EUCLEAN) { /* a damaged page: the rest is still readable */
                 g->sink->damaged++;
                 r = 1;
             }
@@ -212,7 +212,7 @@ static int read_tier(struct reading *g, int tier, bool unsummed)
     return r;
 }
 
-/* Hours that are not made yet are what their minutes add up to. */
+/* Hours that are not made yet are computed from their minutes. */
 static int read_chunks(struct reading *g)
 {
     int r = read_tier(g, g->tier, false);
@@ -360,7 +360,7 @@ static void join_pieces(struct reading *g, int64_t log, struct fresh_piece *cons
     chunk_writer_free(w);
 }
 
-/* Pieces do not know who took whose rows over, and when. */
+/* Pieces do not record takeovers of rows. */
 static bool may_have_pieces(const struct reading *g)
 {
     return g->x->p->fresh && !ANY(g->x->n_aliases, k, strcmp(g->x->aliases[k].from, g->name) == 0);
@@ -395,7 +395,7 @@ static int give_pieces(struct reading *g, int64_t log, const struct pieces *p)
     return r;
 }
 
-/* Rows of a log behind its pieces; into new ones where they will be asked for again. */
+/* Reads rows of a log after its pieces, into new pieces if they are likely to be queried again. */
 static int read_rows(struct reading *g, struct past_log *l, const int64_t *rows, size_t n, struct err *err)
 {
     struct fresh *f = g->x->p->fresh;
@@ -482,7 +482,7 @@ static int read_log_name(struct reading *g, struct past_log *l, const struct nam
     return r < 0 ? r : read_rows(g, l, rows + past, n - past, err);
 }
 
-/* A log whose rows are all in the index, and none of this node's: not worth opening. */
+/* All rows of the log are in the index, and none is this node's: no need to open it. */
 static bool nothing_in(const struct reading *g, int64_t log)
 {
     for (size_t i = 0; i < g->names.n; i++) {
@@ -562,7 +562,7 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
     if (!x)
         x = own;
     if (x->begun && p->shared && clock_mono_ms() - x->begun_ms >= MOMENT_MS)
-        past_session_rest(x); /* what came since then is there as well */
+        past_session_rest(x); /* includes what arrived since */
     for (int i = 0; i < TRIES && (code == -EAGAIN || code == -ESTALE); i++) {
         if (i) {
             x->anew = true;
@@ -575,12 +575,13 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
         if (code == 0)
             code = read_node(x, node, tier, s, i == TRIES - 1, err);
     }
-    bool stop = code == -ECANCELED && s->stop && s->stop(s->stop_arg); /* else a server cancelled, and says why */
+    /* otherwise the server cancelled; its message is in err */
+    bool stop = code == -ECANCELED && s->stop && s->stop(s->stop_arg);
     x->anew = false;
     if (code < 0 && !stop && code != SINK_LEAVES)
-        past_session_rest(x); /* it begins anew, should it be asked again */
+        past_session_rest(x); /* the next read starts a new snapshot */
     past_session_free(own);
-    if (p->w && s->damaged && code != SINK_LEAVES) /* it is read again then */
+    if (p->w && s->damaged && code != SINK_LEAVES) /* with SINK_LEAVES the caller reads again and counts then */
         writer_damaged(p->w, s->damaged);
     if (stop)
         return err_set(err, code, "the client no longer waits for the response");
@@ -589,9 +590,9 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
     return code;
 }
 
-/* ---- records of then ---- */
+/* ---- records at a given time ---- */
 
-/* A session asks them all over one connection at one moment: to begin one takes longer than to ask. */
+/* A session reads all of them over one connection in one snapshot: opening one costs more than a query. */
 static int get_records(struct past *p, struct history_session *x, struct past_reader **ret, struct err *err)
 {
     if (x && (x->was || (x->begun && p->shared))) {
@@ -641,7 +642,7 @@ struct facts_there {
     struct facts_was *ret;
 };
 
-/* What came with them need not be asked for again. */
+/* Caches facts that came with the query. */
 static void take_facts(void *arg, uint64_t id, int64_t from_ms, struct str bytes)
 {
     struct facts_there *to = arg;

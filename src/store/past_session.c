@@ -1,4 +1,4 @@
-/* past_session.c: the pool of connections, the log files kept open, and how a reading begins. */
+/* past_session.c: the connection pool, the open log files, and the start of a read. */
 #include "store/past_session.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #define SHELF_BYTES (1280u << 10)
 #define FRESH_BYTES (4u << 20)
 #define FRESH_FILE  (256u << 20)
-#define LIMIT_MS    60000 /* so long a question waits for a server */
+#define LIMIT_MS    60000 /* maximum wait of a query for a server */
 
 struct past *past_new(const struct store_conf *conf, struct writer *w, const char *folder)
 {
@@ -144,7 +144,7 @@ void past_session_rest(struct history_session *x)
     if (r && r->chunks)
         chunks_rollback(r->chunks);
     if (r && !r->facts.have)
-        facts_fini(&r->facts); /* what is not there now may be the next time */
+        facts_fini(&r->facts); /* missing facts may exist at the next read */
     free(x->logs);
     if (r)
         past_reader_put(x->p, r);
@@ -163,7 +163,7 @@ void past_session_free(struct history_session *x)
     free(x);
 }
 
-/* Those of all hubs. */
+/* Lists the logs of all hubs. */
 static int list_rows(struct history_session *x, struct err *err)
 {
     AUTO_FREE struct row_log *v = NULL;
@@ -178,7 +178,7 @@ static int list_rows(struct history_session *x, struct err *err)
     return 0;
 }
 
-/* Beside a running hub: what the folder says. */
+/* Another process runs the hub: lists the files of the folder. */
 static int list_logs(struct history_session *x, struct err *err)
 {
     AUTO_FREE int64_t *files = NULL;
@@ -204,7 +204,7 @@ static bool has_log(const struct log_ref *v, size_t n, int64_t log)
     return ANY(n, i, v[i].n == log);
 }
 
-/* They are added to alone, by takeovers: what was read stays good until the writer made another. */
+/* Only takeovers add aliases: a cached list is valid until the writer applies another takeover. */
 static int read_aliases(struct history_session *x, struct err *err)
 {
     struct past_reader *r = x->r;
@@ -226,7 +226,7 @@ static int read_aliases(struct history_session *x, struct err *err)
     return 0;
 }
 
-/* The same for what of the logs is in chunks: good while history.db is as it was. */
+/* The same for the marks of compacted logs: valid while history.db is unchanged. */
 static int read_marks(struct history_session *x)
 {
     struct past_reader *r = x->r;
@@ -247,8 +247,10 @@ static int read_marks(struct history_session *x)
     return 0;
 }
 
-/* One moment of history.db. Of a hub's own, nothing is asked of it while it is as it was: what was kept is that moment,
- * and what was not is read of the same one, or the session begins anew. */
+/*
+ * Starts a snapshot of history.db. In the hub's process no query is sent while it is unchanged: the cache equals that
+ * snapshot, and uncached data is read from the same version, or the session restarts.
+ */
 static int begin_chunks(struct history_session *x, struct err *err)
 {
     struct past_reader *r = x->r;

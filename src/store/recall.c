@@ -10,7 +10,7 @@
 #include "store/schema.h"
 #include "store/usage_table.h"
 
-#define RECALL_MAX (64u << 20) /* for a buffer that came without a limit of its own */
+#define RECALL_MAX (64u << 20) /* for a buffer without its own limit */
 
 #define TEXT(field, i) mem_copy_str((field), sizeof(field), db_text(st, (i)))
 #define INT(i)         db_number(st, (i))
@@ -98,7 +98,7 @@ int records_get_blob(struct records *r, const char *node, uint64_t id, struct bu
     return recall_bytes(DB_STMT(&r->st, R_GET_BLOB, DB_TEXT(node), DB_INT((int64_t)id)), ret, err);
 }
 
-/* What a statement asks for by name; what it does not is left out. */
+/* Binds a named parameter; ignored if the statement does not have it. */
 static void bind_as(struct db_stmt *st, const char *name, struct db_value v)
 {
     int at = db_place(st, name);

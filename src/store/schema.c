@@ -4,7 +4,7 @@
 #include "base/version.h"
 #include "store/kinds.h"
 
-/* class: how long it took, see job_table.c. A device's jobs are found by it alone, so it is kept there too. */
+/* class: duration of the job, see job_table.c. Also in the device's rows, which alone are used to find its jobs. */
 #define JOB_TABLES                                                                                                     \
     "CREATE TABLE jobs(id INTEGER PRIMARY KEY, parent INTEGER NOT NULL, start_ms INTEGER NOT NULL,"                    \
     " end_ms INTEGER NOT NULL, class INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, person TEXT NOT NULL,"  \
@@ -49,8 +49,8 @@
     " DELETE FROM node_spans WHERE node = new.key AND from_ms = " from_ms ";"                                          \
     " INSERT INTO node_spans VALUES(new.key, " from_ms ", new.facts, new.name, new.own_name, new.maintenance);"
 /*
- * What a node was called and had, from when on; a change within the same minute takes the place of the one before. The
- * facts named here are kept. events_upset: when a node's driver hung and when something else became of it.
+ * Name and facts of a node over time; a change within the same minute replaces the previous one. The facts named here
+ * are kept. events_upset: when a node's driver stopped responding and when that changed.
  */
 #define SPAN_TABLE                                                                                                     \
     "CREATE TABLE node_spans(node TEXT NOT NULL, from_ms INTEGER NOT NULL, facts INTEGER NOT NULL, name TEXT NOT "     \
@@ -71,8 +71,10 @@
     "CREATE INDEX processes_long ON processes(node, last_ms) WHERE last_ms - first_ms > 86400000;"
 #define SPAN_TABLES SPAN_TABLE SPAN_TRIGGERS SPAN_INDEXES
 
-/* A node's token that is new counts for the enroll token it came by, in the same commit. (Within REPLACE the old row is
- * gone after the insert, so one looks before it.) */
+/*
+ * A new agent token counts for the enroll token that created it, in the same commit. (REPLACE deletes the old row after
+ * the insert, so the check runs before it.)
+ */
 #define ENROLLED                                                                                                       \
     "new.role = 'agent' AND new.note LIKE '" STORE_ENROLLED_WITH                                                       \
     "%' AND NOT EXISTS (SELECT 1 FROM tokens WHERE id = new.id)"
@@ -81,8 +83,7 @@
 #define ENROL_TRIGGER                                                                                                  \
     "CREATE TRIGGER tokens_enrolled BEFORE INSERT ON tokens WHEN " ENROLLED " BEGIN " COUNT_ENROLLED " END;"
 
-/* Columns that only a line of a record's fields names (kinds.c, *.def) do not stand here: they are added after these.
- */
+/* Columns that exist only in a record's field list (kinds.c, *.def) are not listed here: they are added after these. */
 static const char *const upgrades[] = {
     /* 1 -> 2: logs that went into chunks are remembered, for as long as their runs and blobs are */
     "ALTER TABLE logs ADD COLUMN compacted INTEGER NOT NULL DEFAULT 0",
@@ -160,9 +161,9 @@ static const char *const upgrades[] = {
     " WHEN (" SPAN_CHANGED ") EXECUTE FUNCTION node_changed();"
 
 /*
- * Batches are rows there, and several hubs write them; log_rows.h says how. A partition for each day is made ahead, the
- * other one takes what is of no such day. sealed_at NULL: its owner still writes that log. `taken` is what `seen` is
- * in a folder, in rows: batches that were in a log before it was sealed.
+ * On PostgreSQL batches are rows that several hubs write, see log_rows.h. A partition per day is created ahead; the
+ * default partition holds all other days. sealed_at NULL: its owner still writes that log. `taken` replaces the `seen`
+ * of a folder as rows: batches that were in a log before it was sealed.
  */
 #define PG_BATCHES                                                                                                     \
     "CREATE SEQUENCE log_number;"                                                                                      \
@@ -184,8 +185,9 @@ static const char *const upgrades[] = {
 
 /* clang-format off */
 /*
- * Which transaction of which hub changed a row last, for the other hubs (cluster/feed.h). What was dropped is in gone:
- * a note by its kind and number, a node by its key. When a node was last heard of changes all the time and is no news.
+ * The transaction and hub that last changed a row, for the other hubs (cluster/feed.h). Deleted rows are listed in
+ * gone: a note by its kind and number, a node by its key. A node's last-seen time changes constantly and is not
+ * tracked.
  */
 #define PG_BY_HUB "coalesce(substring(current_setting('application_name') FROM 'muster-hub-([0-9]+)')::bigint, 0)"
 #define PG_CHANGED(table)                                                                                              \
@@ -224,9 +226,9 @@ static const char *const upgrades[] = {
     " EXECUTE FUNCTION node_gone();"
 
 /*
- * Who has which device when, so that no two hubs give it away at once: not to two people, and not twice to one, but for
- * what they waited for inside a booking of their own (book/book.h, B1). What is over when it is put is nobody's any
- * more.
+ * The booked devices over time, so that two hubs cannot give away the same device: neither to two users, nor twice to
+ * one user, except for a wait served inside that user's own booking (book/book.h, B1). A booking that is over when it
+ * is put frees its devices.
  */
 #define PG_BOOKED                                                                                                      \
     "CREATE EXTENSION IF NOT EXISTS btree_gist;"                                                                       \
@@ -247,10 +249,10 @@ static const char *const upgrades[] = {
     "CREATE TRIGGER holds_unbooked AFTER DELETE ON holds FOR EACH ROW EXECUTE FUNCTION hold_gone();"
 
 /*
- * Several hubs put tokens at once. The rows that all of them change, the version and an enroll token's own, are changed
- * when the transaction ends, always in this order, so that nobody waits behind one that is under way. A node's token
- * that is one too many goes again. A token that another hub gave to another node meanwhile stays that node's; one that
- * moves is put without a node first.
+ * Several hubs put tokens concurrently. All of them change the version row and an enroll token's row. They do so at the
+ * end of the transaction, always in this order, so that no hub waits behind an open transaction. An agent token beyond
+ * the limit is deleted again. A token that another hub assigned to another node meanwhile stays with that node; a token
+ * that moves is first put without a node.
  */
 #define ENROLL_ID "substr(new.note, length('" STORE_ENROLLED_WITH "') + 1)"
 #define PG_TOKENS                                                                                                      \

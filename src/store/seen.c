@@ -26,7 +26,7 @@ static struct seen_run *seen_find(const struct seen *s, uint64_t run)
     return NULL;
 }
 
-/* How many ranges begin at or before number. */
+/* Number of ranges that start at or before number. */
 static size_t seen_upto(const struct seen_run *r, uint64_t number)
 {
     if (r->n && r->v[r->n - 1].first <= number)

@@ -9,7 +9,7 @@
 #include "store/together.h"
 
 #define BINS_MAX   (4u << 20)
-#define RUNS_WORTH 4           /* samples in a bin: with fewer each of them is looked at anyway */
+#define RUNS_WORTH 4           /* samples in a bin: with fewer each of them is checked anyway */
 #define POINTS_MAX (16u << 20) /* 256 MB */
 
 static struct chunk_key metric_key(const char *name)
@@ -138,7 +138,7 @@ static void part_of_run(struct part_bin *ret, const int64_t *v, size_t n, int64_
     *ret = (struct part_bin){{(uint32_t)n, (int64_t)sum, min, max, v[n - 1]}, last_ms};
 }
 
-/* As many bins as samples: what a chart of the last minutes asks for. */
+/* As many bins as samples: the query of a chart of the last minutes. */
 static void bins_singles(struct bins_sink *b, size_t row, const int64_t *v)
 {
     const struct cut *cut = b->cuts, *end = cut + b->n_cuts;
@@ -151,7 +151,7 @@ static void bins_singles(struct bins_sink *b, size_t row, const int64_t *v)
             bins_add(&b->h, row + cut->bin, &(struct part_bin){.b = {1, *v, *v, *v, *v}});
 }
 
-/* Samples of one series, where the cuts say. have NULL: all are there. constant: all of them are v[0]. */
+/* Adds samples of one series to bins by the cuts. have NULL: all are present. constant: all of them are v[0]. */
 static void bins_samples(struct bins_sink *b, size_t series, const int64_t *ticks, int64_t shift_ms, const int64_t *v,
                          const uint64_t *have, bool constant)
 {
@@ -190,7 +190,7 @@ static void bins_samples(struct bins_sink *b, size_t series, const int64_t *tick
         }
 }
 
-/* The same of runs, as SHAPE_RUNS has them. */
+/* The same for runs, encoded as in SHAPE_RUNS. */
 static void bins_runs(struct bins_sink *b, size_t series, const int64_t *ticks, const int64_t *run)
 {
     size_t i = b->begin, row = series * b->h.n;
@@ -226,7 +226,7 @@ static void bins_raw(struct bins_sink *b, size_t series, const struct chunk *c, 
         bins_samples(b, series, c->ticks, 0, v, b->s.cells->have + dev * chunk_words(c->n_ticks), shape == SHAPE_ONE);
 }
 
-/* A bin of a tier where its newest value is not asked for, and when that was does not matter. */
+/* Adds a bin of a tier without its newest value and that value's time. */
 static inline void bin_add_lanes(struct bin *to, const int64_t *lane, size_t stride, unsigned fields)
 {
     uint64_t count = (uint64_t)lane[LANE_COUNT * stride];
@@ -243,7 +243,7 @@ static inline void bin_add_lanes(struct bin *to, const int64_t *lane, size_t str
     to->count += (uint32_t)count;
 }
 
-/* What most ask for: sums, of bins that are all there. */
+/* The most common query: sums, of bins without gaps. */
 static void bins_tier_sums(const struct bins_sink *b, size_t series, const int64_t *lane, size_t stride)
 {
     const int64_t *count = lane + LANE_COUNT * stride, *min = lane + LANE_MIN * stride, *sum = lane + LANE_SUM * stride;
@@ -303,7 +303,7 @@ static void bins_cut(struct bins_sink *b, const int64_t *ticks, size_t n, int64_
     b->n_cuts = ticks_cut(ticks, b->begin, end, b->h.from_ms - shift_ms, b->h.step_ms, b->cuts);
 }
 
-/* ---- which of the metrics asked for a column is of: the first, and those after it ---- */
+/* ---- the queried metrics of a column: the first, and those after it ---- */
 
 static void index_metrics(struct bins_sink *b)
 {
@@ -318,8 +318,10 @@ static void index_metrics(struct bins_sink *b)
     b->only = b->ask->n_metrics == 1 ? b->keys[0].no : 0;
 }
 
-/* From at on, which is as it stands in first and next: one behind; 0: there is none. Those with a number are a list of
- * their own for each, all others are in one. */
+/*
+ * The next match from `at`, an index + 1 as in first and next; 0 if none. Each metric number has its own list; all
+ * custom metrics share one.
+ */
 static uint32_t metric_at(const struct bins_sink *b, struct chunk_key key, uint32_t at)
 {
     while (at && !key.no && !chunk_key_eq(b->keys[at - 1], key))
@@ -339,7 +341,7 @@ static uint32_t metric_next(const struct bins_sink *b, struct chunk_key key, uin
     return metric_at(b, key, b->next[at - 1]);
 }
 
-/* The lanes of a tier that tell the fields. */
+/* The lanes of a tier that contain the fields. */
 static unsigned lanes_for(unsigned fields)
 {
     if (fields & BIN_LAST)
@@ -348,7 +350,7 @@ static unsigned lanes_for(unsigned fields)
            (fields & BIN_MAX ? 1u << LANE_MAX : 0) | (fields & BIN_SUM ? 1u << LANE_SUM : 0);
 }
 
-/* Where the devices asked for are in a column: mostly as in the one before. */
+/* Positions of the queried devices in a column: usually as in the previous one. */
 static void find_places(struct bins_sink *b, const struct chunk_part *p)
 {
     size_t n = b->ask->n_devices, found = 0;
@@ -382,7 +384,7 @@ static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t col
 {
     size_t n = b->ask->n_devices, step = b->ask->n_metrics;
     const int *at = b->place + n;
-    bool keep = c->columns[column].leant && step > 1; /* for those that lean on it */
+    bool keep = c->columns[column].leant && step > 1; /* other columns are coded against it */
 
     find_places(b, &c->columns[column]);
     if (b->h.together && !b->just_these)
@@ -414,7 +416,7 @@ static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t col
     return MIN(r, 0);
 }
 
-/* Where the devices asked for are in a chunk: mostly it has just these, and perhaps the node itself before them. */
+/* Positions of the queried devices in a chunk: usually it has exactly these, perhaps after the node itself. */
 static void find_devices(struct bins_sink *b, const struct chunk *c)
 {
     const struct history_ask *ask = b->ask;
@@ -433,7 +435,7 @@ static void find_devices(struct bins_sink *b, const struct chunk *c)
     }
 }
 
-/* The columns that are worth a look: all, or of one metric the only one there is. */
+/* The columns to check: all, or for a single metric its only column. */
 static void find_columns(struct bins_sink *b, const struct chunk *c, size_t *ret_first, size_t *ret_end)
 {
     size_t k = b->s.guess;
@@ -469,7 +471,7 @@ static int bins_chunk(struct sink *s, const struct chunk *c, int tier)
     return r;
 }
 
-/* The slots of the devices asked for, -1: it has none of them. */
+/* The slots of the queried devices; -1 for devices the batch does not have. */
 static void find_slots(struct bins_sink *b, const struct batch *from, const struct node_fact *f)
 {
     size_t n = 0, guess = 1;
@@ -536,7 +538,7 @@ static void bins_reset(struct sink *s)
     s->damaged = 0;
 }
 
-/* One block for all that depends on how much is asked, for this is done for every node. */
+/* One allocation for all arrays sized by the query, because this runs for every node. */
 static void take_room(struct bins_sink *b, const struct history_ask *ask)
 {
     size_t bytes = ask->n_devices * (sizeof(*b->of) + 2 * sizeof(*b->place)) +

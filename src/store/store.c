@@ -1,7 +1,6 @@
 /*
- * store.c: the store in a folder: muster.db, history.db, log-N.db, and a lock so that only one hub has them; or on
- * PostgreSQL, for several. Puts go to
- * the writer thread; questions are answered on the caller's thread over a connection of its own.
+ * store.c: the store in a folder: muster.db, history.db, log-N.db, and a lock so that only one hub uses them; or on
+ * PostgreSQL, for several. Puts go to the writer thread; queries run on the caller's thread over its own connection.
  */
 #include "store/store.h"
 
@@ -19,7 +18,7 @@
 
 #define LIMIT_MS   60000
 #define TOUCHED_MS 2000
-#define HELPERS    4 /* threads that read for one question, at most */
+#define HELPERS    4 /* maximum number of extra threads that read for one query */
 
 /* ---- open and close ---- */
 
@@ -63,7 +62,7 @@ static int own_folder(struct store *s, struct err *err)
     return r < 0 ? r : aside_check(s->conf.dir, err);
 }
 
-/* Whoever asks a server that hangs is told so, in the end. */
+/* Limits the wait of callers for a server that hangs. */
 static void limit_waits(struct store *s)
 {
     if (s->conf.url)
@@ -131,7 +130,7 @@ int store_open_tools(struct store **ret, const char *dir, const struct store_dec
         return r;
     }
     if (decoder && !shared && access(path, F_OK) == 0 && chunks_open(&c, dir, DB_BESIDE, NULL) == 0)
-        chunks_close(c); /* an older one is up to date now, as muster.db is; what failed is told by whoever reads */
+        chunks_close(c); /* upgrades an older one, as muster.db; a reader reports errors */
     limit_waits(s);
     s->past = decoder ? past_new(&s->conf, NULL, NULL) : NULL;
     *ret = s;
@@ -149,10 +148,10 @@ static bool is_loop(const struct store *s)
     return s->loaded && pthread_equal(s->thread, pthread_self());
 }
 
-/* Before the disk is asked for anything that whoever calls waits for. */
+/* Call before each disk access that the caller waits for. */
 static void note_wait(struct store *s)
 {
-    if (is_loop(s)) /* nobody else writes it */
+    if (is_loop(s)) /* no other thread writes it */
         s->waits++;
 }
 
@@ -178,7 +177,7 @@ int store_settle(struct store *s, struct err *err)
             r = compact_settle(s->compact, err);
     }
     if (r == 0 && s->archiver) {
-        r = store_flush(s, err); /* what is in chunks is due now */
+        r = store_flush(s, err); /* so that compacted logs are due now */
         if (r == 0)
             r = archiver_settle(s->archiver, err);
     }
@@ -324,7 +323,7 @@ void store_take_over(struct store *s, const char *from, const char *to)
         writer_take_over(s->w, from, to);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 int store_get(struct store *s, const struct store_get *g, struct err *err)
 {
@@ -380,7 +379,7 @@ bool store_touched(const struct store *s, struct store_look *last, int64_t now_m
     records_look(s->conf.dir, now.v);
     bool same = memcmp(&now, last, sizeof(now)) == 0;
     *last = now;
-    /* a file system's clock is coarse: two writes in a row may look like one */
+    /* file system timestamps are coarse: two consecutive writes may look like one */
     return !same || now_ms - MAX(now.v[0], now.v[2]) < TOUCHED_MS;
 }
 
@@ -420,7 +419,7 @@ static int read_into(struct store *s, const char *node, int tier, struct sink *s
     return past_read(s->past, node, tier, sink, err);
 }
 
-/* Its own, or the coarsest whose bins fit and that is still kept. */
+/* The query's tier, or the coarsest whose bins fit and that is still kept. */
 static int choose_tier(const struct store_conf *conf, const struct history_ask *ask)
 {
     const int64_t keep[] = {conf->keep_raw_ms, conf->keep_minute_ms, conf->keep_hour_ms};
@@ -443,7 +442,7 @@ static void put_archived(void *arg, size_t ask, size_t series, size_t bin, const
     bins_put(&v[ask], series, bin, p);
 }
 
-/* What lies before until, which was not read here. That the archive does not answer is told beside what there is. */
+/* Reads the part before until, which was not read here. If the archive does not respond, ret->missing reports it. */
 static int read_archive(struct store *s, const struct history_ask *v, size_t n, int64_t until, struct history *ret,
                         struct err *err)
 {
@@ -474,7 +473,7 @@ static int read_archive(struct store *s, const struct history_ask *v, size_t n, 
     return r == -ECANCELED || r == -E2BIG ? err_set(err, r, "%s", why.msg) : 0;
 }
 
-/* What several nodes are asked at once. Whoever reads takes the next of them. */
+/* The queries of several nodes. Each reader takes the next of them. */
 struct asked {
     struct store *s;
     const struct history_ask *asks;
@@ -496,7 +495,7 @@ static int read_one(struct asked *k, const struct history_ask *ask, struct histo
     b->s.session = x ? x : ask->session;
     if (k->until > b->s.from_ms) {
         atomic_store(&k->older, true);
-        bins_apart(b); /* as an archive tells it */
+        bins_apart(b); /* because an archive returns them separately */
     }
     b->s.from_ms = MAX(b->s.from_ms, MIN(k->until, b->s.to_ms));
     if (b->s.from_ms < b->s.to_ms)
@@ -508,7 +507,7 @@ static int read_one(struct asked *k, const struct history_ask *ask, struct histo
     return r;
 }
 
-/* Until there are no more, or one of them failed. x NULL: as each ask says. */
+/* Runs until no query is left, or one failed. x NULL: the session of each query. */
 static int read_asked(struct asked *k, struct history_session *x, struct err *err)
 {
     struct bins_sink b;
@@ -529,7 +528,7 @@ static int read_asked(struct asked *k, struct history_session *x, struct err *er
     return r;
 }
 
-/* One who helps, with connections of its own. */
+/* A helper thread, with its own connections. */
 struct helper {
     struct asked *k;
     pthread_t thread;
@@ -547,13 +546,13 @@ static void *help_reading(void *arg)
     return NULL;
 }
 
-/* Processors there are beside this one, of which no question takes more than is left by others. */
+/* Reserves idle processors other than the caller's; a query uses no more than others have left. */
 static size_t take_helpers(struct store *s, size_t most)
 {
     int left = (int)MIN(sysconf(_SC_NPROCESSORS_ONLN) - 1, HELPERS) - atomic_load(&s->helpers);
     size_t n = s->past && !s->conf.url && left > 0 ? MIN((size_t)left, most) : 0;
 
-    atomic_fetch_add(&s->helpers, (int)n); /* two at once may take a few more */
+    atomic_fetch_add(&s->helpers, (int)n); /* concurrent callers may reserve a few more */
     return n;
 }
 

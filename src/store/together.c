@@ -1,10 +1,10 @@
-/* together.c: adds up what a node's devices have in a bin, as long as all of them have as many samples in it. */
+/* together.c: sums up the devices of a node per bin, while all of them have the same number of samples in it. */
 #include "store/together.h"
 
 #include "base/mem.h"
 #include "base/order.h"
 
-#define SUMS_KEEP 4096u /* larger sums of a column are made each time */
+#define SUMS_KEEP 4096u /* larger sums of a column are not cached */
 
 static int add_to(struct bins_sink *b, size_t metric, const struct cut *cut, uint64_t each, int64_t sum)
 {
@@ -97,7 +97,7 @@ int together_tier(struct bins_sink *b, const struct chunk *c, size_t column, siz
 
 /* ---- samples ---- */
 
-/* What is there of [i, end). */
+/* Sum of the present samples in [i, end). */
 static size_t sum_there(const int64_t *v, const uint64_t *have, size_t i, size_t end, bool constant, int64_t *ret)
 {
     uint64_t sum = 0;

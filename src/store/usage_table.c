@@ -1,6 +1,6 @@
 /*
- * usage_table.c: counted hours in muster.db, a row per node and hour; days, the same added up; and marks: hours that
- * are still to be counted. Names (nodes, devices, models, logins) are written once and known by a number.
+ * usage_table.c: usage hours in muster.db, a row per node and hour; days, which are their sums; and marks: hours still
+ * to be counted. Names (nodes, devices, models, logins) are stored once and referenced by number.
  */
 #include "store/usage_table.h"
 
@@ -78,8 +78,8 @@ static void known_add(struct records *r, const char *text, int64_t id)
 }
 
 /*
- * Most names are those of GPUs, and a name is there twice, in the table and in its index: in a folder they are kept as
- * this letter, which no name begins with, and their bytes in base64. Folders from before this have them as they are.
+ * Most names are those of GPUs, and a name is stored twice, in the table and in its index. So in a folder they are
+ * stored as this letter, which starts no name, and their bytes in base64. Older folders have them unchanged.
  */
 #define SHORT     '\1'
 #define SHORT_LEN 23u
@@ -98,7 +98,7 @@ static struct str short_name(const char *text, struct buf *room)
     return buf_str(room);
 }
 
-/* As it was given; good until room is used again. */
+/* The original name; valid until room is used again. */
 static const char *long_name(const char *text, struct buf *room)
 {
     char padded[SHORT_LEN + sizeof(SHORT_END)], name[UUID_TEXT];
@@ -150,8 +150,10 @@ static int put_id(void *arg, struct buf *out, const char *name)
     return code < 0 ? code : buf_varint(out, (uint64_t)id);
 }
 
-/* The other way, for the few names of one node: what it costs may not depend on how many others there are. NULL: none
- * has that number. Good until the transaction is undone. */
+/*
+ * Number to name, for the few names of one node: the cost must not depend on the total number. NULL if not found. Valid
+ * until the transaction is rolled back.
+ */
 static const char *known_text(void *arg, struct rd *in)
 {
     struct records *r = arg;
@@ -170,7 +172,7 @@ static const char *known_text(void *arg, struct rd *in)
     return there ? texts_get(&r->known->texts, id) : NULL;
 }
 
-/* For reading what all nodes did: all of them at once. */
+/* For reading all nodes: all names in one query. */
 struct all_names {
     struct arena mem;
     struct texts texts;
@@ -324,7 +326,7 @@ int records_usage(struct records *r, const struct usage_ask *ask,
 {
     struct reading k = {.r = r, .ask = ask, .each = each, .arg = arg};
     int64_t zone = 0, at_ms = ask->from_ms;
-    int code = records_moment(r, err); /* hours and days of one moment */
+    int code = records_moment(r, err); /* hours and days from one snapshot */
 
     if (code == 0 && ask->n_days && (code = name_ask(r, R_USAGE_NAME, ask->zone, ask->zone, &zone)) > 0)
         code = 0; /* a zone that has no number has no days */

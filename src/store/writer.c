@@ -1,8 +1,8 @@
 /*
- * writer.c: the store's writer thread; writer_ask.c has its queue. The first thing queued after a quiet moment is
- * committed at once; after each commit the thread rests for commit_ms, so that under load a commit carries everything
- * that came meanwhile. A nudge ends the rest: what came together is committed together, as soon as all of it is here.
- * Checkpoints, rotation and retention come after the results have been handed back.
+ * writer.c: the store's writer thread; writer_ask.c has its queue. The first operation after a quiet period is
+ * committed immediately. After each commit the thread rests for commit_ms, so that under load a commit covers
+ * everything that arrived meanwhile. A nudge ends the rest: operations that arrive together are committed together, as
+ * soon as they are complete. Checkpoints, rotation and retention run after the results were delivered.
  */
 #include "store/writer_parts.h"
 
@@ -21,16 +21,17 @@
 #include "store/usage_table.h"
 
 #define COMMIT_MS   200
-#define TICK_MS     60000 /* age and size of the files are looked at so often when nothing happens */
-#define LOOK_ROUNDS 64    /* and after so many commits when much does */
-#define DROP_ROWS   256   /* old records go so many at a time: a commit that waits behind them hardly notices */
-#define DROP_AUDIT  4096  /* entries of the audit log are small, and there must not be more new ones */
-#define RETRY_MS    1000  /* what could not be written is tried again after this, if nothing else comes */
-#define REST_LEAST  100   /* ms of a rest that are not cut short */
-#define TRIES       4     /* on a server that other hubs write to, too */
-#define BLOB_AHEAD  8     /* logs: fewer than this after the one that names it, a blob is kept */
+#define TICK_MS     60000 /* interval of the checks of age and size of the files when idle */
+#define LOOK_ROUNDS 64    /* and after this many commits under load */
+/* old records are deleted in steps of this size: a commit that waits for one is hardly delayed */
+#define DROP_ROWS  256
+#define DROP_AUDIT 4096 /* audit log entries are small; deleting must keep up with new ones */
+#define RETRY_MS   1000 /* a failed write is retried after this, if nothing else arrives */
+#define REST_LEAST 100  /* minimum ms of a rest, not cut short */
+#define TRIES      4    /* on a server that other hubs write to */
+#define BLOB_AHEAD 8    /* a blob is kept for less than this many logs after the one that names it */
 
-/* False when the time ran out. A poll and not a timed condition: those want to be told the time of day. */
+/* Returns false on timeout. Uses poll because timed condition variables need the wall clock. */
 static bool writer_sleep(struct writer *w, int64_t ms)
 {
     struct pollfd p = {.fd = w->wake_fd, .events = POLLIN};
@@ -43,8 +44,10 @@ static bool writer_sleep(struct writer *w, int64_t ms)
 
 /* ---- the commit ---- */
 
-/* Were all blobs kept up to this log alone, the next log would touch those of every node at once, and agents would wait
- * for that. */
+/*
+ * If all blobs were kept up to this log only, the next log would touch the blobs of every node in one commit, and
+ * agents would wait for that.
+ */
 static int64_t blob_ahead(const struct index_node *n, int64_t log)
 {
     return (int64_t)((fnv64(n->key, strlen(n->key)) >> 8 ^ (uint64_t)log) % BLOB_AHEAD);
@@ -79,7 +82,7 @@ static void writer_undo_touches(struct writer *w)
     }
 }
 
-/* With the lock: blobs that went for their age must come again before what names them is taken. */
+/* With the lock: blobs that expired must be sent again before batches that name them are accepted. */
 static void writer_lose_missing(struct writer *w)
 {
     for (size_t i = 0; i < w->group.n_touches; i++) {
@@ -154,7 +157,7 @@ static void blob_is_kept(const struct op_blob *op)
         b->queued = NULL;
 }
 
-/* With the lock: what is durable now can be asked for, and what is not waits for the next commit. */
+/* With the lock: makes durable data readable; the rest waits for the next commit. */
 static void writer_publish(struct writer *w, struct store_op *ops, int r, const struct err *err,
                            struct op_list *ret_old)
 {
@@ -195,7 +198,7 @@ static void writer_publish(struct writer *w, struct store_op *ops, int r, const 
     st->repeats += w->group.repeats;
     st->lost += w->group.lost;
     st->records += w->group.records;
-    if (r < 0 || w->group.wrote) { /* repeats alone say nothing of the disk */
+    if (r < 0 || w->group.wrote) { /* a commit of repeats only says nothing about the disk */
         st->last_error = r;
         mem_copy_str(st->error, sizeof(st->error), r < 0 ? err->msg : "");
     }
@@ -277,7 +280,7 @@ static void writer_drop_compacted(struct writer *w)
         pthread_mutex_unlock(&w->lock);
     }
     if (any)
-        malloc_trim(0); /* what compaction needed: the next comes in minutes */
+        malloc_trim(0); /* memory of compaction, which runs again only in minutes */
 }
 
 /* Files of logs that the archive has go. What fails is tried again. */
@@ -339,7 +342,7 @@ static void writer_upkeep(struct writer *w, bool quiet)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* With the lock: sleep until there is something to do, or it is time to look around. */
+/* With the lock: sleeps until there is work or a check is due. */
 static void writer_wait(struct writer *w)
 {
     while (!w->news && !w->stop) {
@@ -355,8 +358,8 @@ static void writer_wait(struct writer *w)
 }
 
 /*
- * With the lock: what is to be committed now. On a server a takeover ends it, and the log (group.c says why): more may
- * follow.
+ * With the lock: returns the operations to commit now. On a server a takeover ends the commit and the log (see
+ * group.c): more may follow.
  */
 static struct store_op *writer_take_queue(struct writer *w, bool *ret_more)
 {
@@ -445,7 +448,7 @@ int writer_open(struct writer **ret, const struct store_conf *conf, struct done_
         r = logs_open(&w->logs, conf, w->rec, &w->index, err);
     if (r == 0) {
         int made = logs_current(w->logs, NULL); /* a full disk must not stop the hub from starting */
-        w->notes = conf->decoder != NULL && made == 0 && !w->shared; /* of other hubs' logs there are none */
+        w->notes = conf->decoder != NULL && made == 0 && !w->shared; /* rows in logs of other hubs are unknown */
         w->notes_from = w->notes ? index_row(logs_number(w->logs), log_last_row(logs_file(w->logs)) + 1) : UINT64_MAX;
         writer_list(w);
         w->stat.damaged = logs_damaged(w->logs);

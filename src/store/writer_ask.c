@@ -1,4 +1,4 @@
-/* writer_ask.c: the writer's queue: what is put into it and asked of it, from the loop and other threads. */
+/* writer_ask.c: the writer's queue: puts into it and reads of it, from the loop and other threads. */
 #include "store/writer_parts.h"
 
 #include <errno.h>
@@ -8,7 +8,8 @@
 #include "base/mem.h"
 #include "base/thread.h"
 
-#define QUEUE_MORE (16 << 20) /* on top, for what has no result: refusing a batch is cheap, losing a record is not */
+/* additional limit for operations without a result: refusing a batch is cheap, losing a record is not */
+#define QUEUE_MORE (16 << 20)
 
 /* With the lock. */
 static void writer_push(struct writer *w, struct store_op *op)
@@ -58,7 +59,7 @@ static bool writer_lost_blob(struct index_node *node, uint64_t id)
     return b && b->lost;
 }
 
-/* With the lock. What is kept already is not copied. */
+/* With the lock. Does not copy batches that are stored already. */
 static int writer_queue_append(struct writer *w, const struct store_batch *b, size_t n, store_done_fn *done, void *arg)
 {
     size_t fresh = 0, bytes = 0, repeats = 0;
@@ -199,7 +200,7 @@ static int writer_put_node(struct writer *w, const struct store_node *rec)
     return r;
 }
 
-/* As an append: refused when too much is waiting, told when it is durable. */
+/* As an append: refused if too much is queued; done is called when it is durable. */
 static int writer_tell(struct writer *w, struct op_told *o, store_done_fn *done, void *arg)
 {
     o->done = done;
@@ -241,7 +242,7 @@ void writer_take_over(struct writer *w, const char *from, const char *to)
     LOCKED(&w->lock);
     struct index_node *n = index_find(&w->index, from);
     if (n)
-        n->queued = NULL; /* a record put after this is a new one, not part of what was taken over */
+        n->queued = NULL; /* a record put after this is a new one, not part of the takeover */
     writer_push_record(w, &op_take_over_new(from, to)->op);
 }
 
