@@ -31,14 +31,14 @@ int64_t floor_to(int64_t v, int64_t step)
 
 size_t ticks_before(const int64_t *ticks, size_t n, int64_t at_ms)
 {
-    if (n == 0 || ticks[0] >= at_ms) /* as it is at most ends of a question */
+    if (n == 0 || ticks[0] >= at_ms) /* the common case at the ends of a query */
         return 0;
     if (ticks[n - 1] < at_ms)
         return n;
     return COUNT_BEFORE(n, i, ticks[i] < at_ms);
 }
 
-/* A tick in each bin, as tiers have them at their own step: all n cuts, or false, and then ret does not matter. */
+/* One tick in each bin, as in a tier at its own step. Sets all n cuts, or returns false with ret undefined. */
 static bool cut_each(const int64_t *ticks, size_t i, size_t n, int64_t from_ms, int64_t step_ms, struct cut *ret)
 {
     int64_t first = quotient(ticks[i] - from_ms, step_ms), begin = from_ms + first * step_ms, last;
@@ -55,7 +55,7 @@ static bool cut_each(const int64_t *ticks, size_t i, size_t n, int64_t from_ms, 
 
 size_t ticks_cut(const int64_t *ticks, size_t i, size_t end, int64_t from_ms, int64_t step_ms, struct cut *ret)
 {
-    int64_t next = from_ms + step_ms; /* where the next bin begins */
+    int64_t next = from_ms + step_ms; /* start of the next bin */
     struct cut *cut = ret;
     uint32_t bin = 0;
 
@@ -104,8 +104,8 @@ void part_bin_add(struct part_bin *to, const struct part_bin *more)
 }
 
 /*
- * States (a mask, a number without a unit), counters and metrics that others declare are asked for as they were; of
- * what else is measured, the newest value of a minute says less than its mean, and costs as much as least and most do.
+ * States (a mask, a number without a unit), counters and custom metrics need their newest value. For other metrics the
+ * newest value of a minute is less useful than its mean, and costs as much as min and max.
  */
 bool tier_keeps_last(struct chunk_key key)
 {

@@ -1,4 +1,4 @@
-/* block.c: writing blocks. See block.h; block_read.c reads them. */
+/* block.c: writes blocks. See block.h; block_read.c reads them. */
 #include "codec/block.h"
 
 #include "base/mem.h"
@@ -9,11 +9,11 @@
 #define BLOCK_BYTES_MAX (256u << 20)
 #define SAMPLE_RUNS     16u
 #define SAMPLE_RUN      64u
-#define RUNS_ALWAYS     0.05 /* of the values differ from the one before: fewer, and runs are best */
+#define RUNS_ALWAYS     0.05 /* fraction of values that differ from the previous one: below this, runs are best */
 #define RUNS_NEVER      0.6
-#define CLOSE           1.02 /* a second guess that is no larger than this is worth a try */
+#define CLOSE           1.02 /* a second guess at most this much larger is worth a try */
 #define HABITS          4096u
-#define HABIT_LASTS     32u /* blocks of a kind that are written in one way before it is looked at again */
+#define HABIT_LASTS     32u /* blocks of a kind that reuse one coding before it is chosen again */
 
 struct series {
     const uint64_t *v;
@@ -21,7 +21,7 @@ struct series {
     uint64_t least, least_step;
 };
 
-struct habit { /* how the last block like this one was written */
+struct habit { /* how the last similar block was written */
     uint64_t like;
     unsigned coding, left;
     struct numbers_plan plan[2];
@@ -30,10 +30,10 @@ struct habit { /* how the last block like this one was written */
 struct block_writer {
     struct numbers *numbers;
     struct habit *habits;
-    struct series *s; /* those that are not constant */
+    struct series *s; /* series that are not constant */
     size_t n, cap_s;
     int64_t *row;           /* something of each series */
-    size_t values, changes; /* of s: all, and those that differ from the one before */
+    size_t values, changes; /* of s: all, and those that differ from the previous one */
     uint64_t least, range;  /* of all; the largest less the least */
     struct divisor by;
     uint64_t *d, *e; /* transformed */
@@ -63,9 +63,9 @@ void block_quick(struct block_writer *w, bool on)
     w->quick = on;
 }
 
-/* ---- what there is ---- */
+/* ---- analysis ---- */
 
-static inline uint64_t whole(uint64_t v, struct divisor by) /* v / by, which leaves no rest */
+static inline uint64_t whole(uint64_t v, struct divisor by) /* v / by without remainder */
 {
     return (v >> by.shift) * by.inverse;
 }
@@ -84,7 +84,7 @@ static struct divisor common(const struct block_writer *w)
     return d;
 }
 
-/* Constant ones are told apart: their flags and values go to out, the others to w->s. */
+/* Separates constant series: their flags and values go to out, the others to w->s. */
 static void take_series(struct block_writer *w, const uint64_t *const *of, const size_t *n, size_t n_series,
                         uint8_t *flags, size_t *ret_same)
 {
@@ -228,7 +228,7 @@ static size_t guess_runs(struct block_writer *w)
            2 * w->n;
 }
 
-/* The codings by the size they are likely to take, on some stretches of some series. */
+/* Estimates the size of each coding from parts of some series. */
 static void guess(struct block_writer *w, size_t ret[BLOCK_CODINGS])
 {
     size_t picks = MIN(w->n, SAMPLE_RUNS), per = MAX(SAMPLE_RUNS / w->n, 1), runs = 0;
@@ -264,7 +264,7 @@ static void guess(struct block_writer *w, size_t ret[BLOCK_CODINGS])
 
 /* ---- writing ---- */
 
-/* With a plan of before if there is one; *plan is what was done. */
+/* Uses *plan if known; sets it to the plan used. */
 static void put_numbers(struct block_writer *w, struct buf *out, const uint64_t *v, size_t n, struct numbers_plan *plan,
                         bool known)
 {
@@ -341,7 +341,7 @@ static void room_for(struct block_writer *w, size_t values, size_t n_series)
     }
 }
 
-/* The best coding by its likely size; *size of all that were looked at. */
+/* The best coding by estimated size; *size of all that were estimated. */
 static unsigned choose(struct block_writer *w, size_t size[BLOCK_CODINGS])
 {
     double moving = (double)w->changes / (double)w->values;
@@ -415,7 +415,7 @@ static void choose_and_put(struct block_writer *w, struct buf *out, uint8_t flag
 
     if (!known)
         h->coding = choose(w, size);
-    put_coded(w, out, h->coding, h->plan, known && !thorough); /* thorough: where to split is looked for again */
+    put_coded(w, out, h->coding, h->plan, known && !thorough); /* thorough: determine the split again */
     if (thorough && !known)
         try_others(w, out, from, size, h);
     out->p[head] = (char)(h->coding | flags);

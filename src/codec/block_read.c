@@ -16,7 +16,7 @@ struct undo {
     const struct block_part *part;
     bool some;            /* of each series of the part: it has as many values as the first, and not all are wanted */
     const uint8_t *same;  /* a bit per series; NULL: none is constant */
-    const int64_t *a, *b; /* what the coding left of each that is not */
+    const int64_t *a, *b; /* what the coding stored of each series that is not constant */
     uint64_t by;
 };
 
@@ -25,7 +25,7 @@ static bool is_same(const struct undo *u, size_t k)
     return u->same && u->same[k / 8] >> k % 8 & 1;
 }
 
-/* Values [i, end), or more of them, since each needs those before it. */
+/* Values [i, end), or more, since each needs the previous ones. */
 static void undo_values(uint64_t *v, size_t i, size_t end, const struct undo *u, size_t at, const uint64_t *from)
 {
     uint64_t least = (uint64_t)u->a[at], by = u->by;
@@ -99,7 +99,7 @@ static size_t part_to(const struct undo *u, size_t n)
     return u->some ? u->part->to : n;
 }
 
-/* ---- adding up what is cut ---- */
+/* ---- sums per cut ---- */
 
 static void sum_cuts(uint64_t *ret, const uint64_t *v, const struct block_part *part)
 {
@@ -124,7 +124,7 @@ static void sum_values(uint64_t *ret, struct numbers_in *in, size_t number, cons
     }
 }
 
-/* Those of undo_zigzag, which most noisy series are. */
+/* The sums for undo_zigzag, the coding of most noisy series. */
 static void sum_zigzag(uint64_t *ret, const uint64_t *from, const struct undo *u, size_t at)
 {
     const struct block_part *part = u->part;
@@ -171,9 +171,9 @@ static bool sum_runs(uint64_t *ret, const struct undo *u, const uint64_t *len, c
 
 /* ---- series that are not constant ---- */
 
-#define AT_ONCE 1024u /* numbers: so few are taken together, more a series at a time, which the nearest cache holds */
+#define AT_ONCE 1024u /* numbers: up to this many are decoded together, more per series, which fits the L1 cache */
 
-/* A series that is the at-th of them; its numbers begin with this one. in NULL: they are taken already. */
+/* The at-th series; its numbers start at `number`. in NULL: they are decoded already. */
 static void get_values(struct block_reader *b, const struct undo *u, unsigned coding, struct numbers_in *in,
                        size_t number, size_t k, size_t at, uint64_t *ret)
 {
@@ -205,7 +205,7 @@ static bool get_coded(struct block_reader *b, struct rd *r, const struct undo *u
 {
     size_t fewer = codings[coding].fewer, at = 0, numbers = 0;
     struct numbers_in in;
-    bool none = true; /* of those that are wanted */
+    bool none = true; /* no series is requested */
 
     for (unsigned i = 0; i < codings[coding].rows; i++)
         if (ints_get(r, b->rows[1 + i], moving) < 0)
@@ -241,7 +241,7 @@ static bool get_coded(struct block_reader *b, struct rd *r, const struct undo *u
     return true;
 }
 
-/* The same as they are, or in short as SHAPE_RUNS says. */
+/* The values, or the short form, see SHAPE_RUNS. */
 static bool undo_runs(uint64_t *ret, const struct undo *u, const uint64_t *len, const uint64_t *diff, size_t runs,
                       uint64_t now, size_t n, bool brief)
 {

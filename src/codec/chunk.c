@@ -1,6 +1,6 @@
 /*
- * chunk.c: writing chunks. A column is a block per lane; what nearly every chunk has in the same way (a value at every
- * tick, the devices of the column before, as many values in a bin as in its neighbours) takes a byte or none.
+ * chunk.c: writes chunks. A column is a block per lane. What is the same in nearly every chunk (a value at every tick,
+ * the devices of the previous column, as many values in a bin as in its neighbours) needs a byte or none.
  */
 #include "codec/chunk.h"
 
@@ -18,8 +18,8 @@
 struct loose_part { /* as chunk_part, but its bytes are still apart */
     uint16_t no;
     size_t name_off, name_len, devs_off, n_devs, len;
-    bool as_before; /* the devices are */
-    size_t leans;   /* columns before it is what it leans on; 0: on none */
+    bool as_before; /* same devices as the previous column */
+    size_t leans;   /* distance to its reference column; 0: none */
     bool sums;
     size_t off; /* in body */
     uint32_t crc;
@@ -54,14 +54,15 @@ struct chunk_writer {
     struct block_writer *block;
     struct numbers *numbers;
     bool quick;
-    int64_t *whole; /* of a tier's column: the most and the sums themselves, [device][tick] each */
+    int64_t *whole; /* of a tier's column: the maxima and the sums themselves, [device][tick] each */
     size_t cap_whole;
     struct kept_base bases[LEAN_BASES];
     struct lean lean;
-    uint64_t *under, *rest; /* of a column that leans: what it leans on where it has values; what is left of it */
+    uint64_t *under, *rest; /* of a column with a reference: the reference where the column has values; the remainder */
     const uint64_t **under_of;
     size_t cap_under, cap_rest, cap_under_of;
-    struct apart { /* of one that is split: the values where what it leans on is not 0, that, and the other values */
+    /* of a split column: the values where the reference is not 0, the reference there, and the other values */
+    struct apart {
         uint64_t *v, *under, *idle;
         const uint64_t **v_of, **under_of, **idle_of;
         size_t *n, *n_idle;
@@ -205,7 +206,7 @@ static void put_presence(struct chunk_writer *w, const struct chunk_column *c, s
     }
 }
 
-/* The present values of a series, less what is usual: how many. */
+/* Copies the present values of a series minus the usual ones. Returns their number. */
 static size_t take_present(const int64_t *v, size_t n, const uint64_t *h, const int64_t *usual, uint64_t *ret)
 {
     size_t at = 0;
@@ -222,8 +223,8 @@ static size_t take_present(const int64_t *v, size_t n, const uint64_t *h, const 
 }
 
 /*
- * The series of a lane, or what stands for it, [device][tick]; those with all values, and no usual ones, stay where
- * they are. Their number.
+ * Collects the series of a lane, or of `instead`, [device][tick]. Series with all values and no usual ones are not
+ * copied. Returns their number.
  */
 static size_t take_lane(struct chunk_writer *w, const struct chunk_column *c, unsigned lane, const int64_t *instead)
 {
@@ -282,7 +283,7 @@ static void put_block(struct chunk_writer *w, const struct chunk_column *c, stru
 
 /* ---- leaning: see lean.h ---- */
 
-/* The devices are those of the column before; without one, all. */
+/* The devices are those of the previous column; of the first, all. */
 static bool as_before(const struct chunk_writer *w, const struct chunk_column *c)
 {
     const struct loose_part *before = w->n_parts ? &w->parts[w->n_parts - 1] : NULL;
@@ -334,7 +335,7 @@ static const struct kept_base *find_base(const struct chunk_writer *w, const str
     return b;
 }
 
-/* The base's values where the column has some, as take_lane took those. */
+/* Collects the reference's values where the column has some, like take_lane. */
 static void take_under(struct chunk_writer *w, const struct chunk_column *c, const struct kept_base *b)
 {
     size_t n = w->n_ticks, series = 0, at = 0;
@@ -354,7 +355,7 @@ static void take_under(struct chunk_writer *w, const struct chunk_column *c, con
     }
 }
 
-/* The lane that was taken, in two: of when they work, and of when they do not. */
+/* Splits the collected lane in two: where the reference is not 0, and where it is. */
 static void take_apart(struct chunk_writer *w, size_t series)
 {
     struct apart *a = &w->apart;
@@ -362,7 +363,7 @@ static void take_apart(struct chunk_writer *w, size_t series)
 
     for (size_t k = 0; k < series; k++)
         values += w->n_of[k];
-    VEC_LEAST(a->v, a->cap_v, values + 1); /* what is not counted is written all the same */
+    VEC_LEAST(a->v, a->cap_v, values + 1); /* uncounted values are written anyway */
     VEC_LEAST(a->under, a->cap_under, values + 1);
     VEC_LEAST(a->idle, a->cap_idle, values + 1);
     VEC_LEAST(a->v_of, a->cap[0], series);
@@ -373,7 +374,7 @@ static void take_apart(struct chunk_writer *w, size_t series)
     a->series = a->idle_series = 0;
     for (size_t k = 0; k < series; k++) {
         size_t from = at, idle_from = idle;
-        for (size_t i = 0; i < w->n_of[k]; i++) { /* without a branch: nobody knows when a GPU rests */
+        for (size_t i = 0; i < w->n_of[k]; i++) { /* no branch: idle values are unpredictable */
             uint64_t v = w->series[k][i], under = w->under_of[k][i];
             a->idle[idle] = a->v[at] = v;
             a->under[at] = under;
@@ -410,7 +411,7 @@ static bool put_split(struct chunk_writer *w, const struct chunk_column *c, size
     return true;
 }
 
-/* The lane that was taken, if less is left of it when what it goes with is taken away. */
+/* Writes the collected lane as remainders of its reference, if that is smaller. */
 static bool put_leaning(struct chunk_writer *w, const struct chunk_column *c, size_t series, struct buf *out,
                         struct loose_part *part)
 {
@@ -459,9 +460,9 @@ static void put_lanes(struct chunk_writer *w, const struct chunk_column *c, stru
         out->p[mask_at] = (char)zero_mask;
 }
 
-/* ---- tiers: what their lanes mean is known ---- */
+/* ---- tiers: the meaning of their lanes is known ---- */
 
-/* About how many bits the lane that was taken takes: as differences, or above the least of it. */
+/* Estimated bits of the collected lane: as differences, or above its minimum. */
 static uint64_t guess_bits(const struct chunk_writer *w, size_t series)
 {
     int64_t least = INT64_MAX;

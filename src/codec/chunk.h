@@ -1,11 +1,11 @@
 /*
- * chunk.h: what a node's devices did over a span, column by column <-> bytes. docs/internals/store.md describes the
- * bytes.
+ * chunk.h: a node's samples over a span, column by column <-> bytes. docs/internals/store.md describes the bytes.
  *
- * K1 chunk_read(chunk_add(x)) == x, to the bit. K2 A reader never reads past the bytes, refuses what does not fit the
- * caps below, and takes no more memory than they allow. K3 Every column has a checksum: damage costs that column and
- * those that lean on it, or, in the head, the chunk. K4 Only the columns asked for are decoded. K5 The first byte is
- * the version.
+ * K1 chunk_read(chunk_add(x)) == x, to the bit.
+ * K2 A reader never reads past the bytes, refuses data beyond the caps below, and uses no more memory than they allow.
+ * K3 Every column has a checksum: damage costs that column and those coded against it, or, in the head, the chunk.
+ * K4 Only the requested columns are decoded.
+ * K5 The first byte is the version.
  *
  * A column is one metric over some of the devices, at the chunk's ticks. A lane is one number of a cell: raw chunks
  * have one, tiers have several (count, sum, ...). Pure: no clock, no disk.
@@ -26,9 +26,9 @@
 #define CHUNK_NAME_MAX    160u
 #define CHUNK_BYTES_MAX   (256u << 20)
 
-/* What a column is of: a number of metrics.def, or a name for those declared at run time. */
+/* Identifies a column: a number of metrics.def, or a name for metrics declared at run time. */
 struct chunk_key {
-    uint16_t no; /* 0: name counts */
+    uint16_t no; /* 0: name is used */
     struct str name;
 };
 bool chunk_key_eq(struct chunk_key a, struct chunk_key b);
@@ -38,20 +38,20 @@ struct chunk_column {
     size_t n_devs;
     const uint16_t *devs;        /* ascending indices into the chunk's devices */
     const uint64_t *const *have; /* per device, a bit per tick; NULL: all. Shared by its lanes */
-    const int64_t *const *v;     /* per device, [lane][tick]; counts only where have says so */
+    const int64_t *const *v;     /* per device, [lane][tick]; valid only where the have bit is set */
 };
 
 /* ---- writing ---- */
 struct chunk_writer;
 struct chunk_writer *chunk_writer_new(void);
 void chunk_writer_free(struct chunk_writer *w);
-/* Everything is copied. ticks do not descend. -E2BIG past a cap. */
+/* Copies everything. ticks must not descend. Returns -E2BIG past a cap. */
 int chunk_begin(struct chunk_writer *w, unsigned lanes, const int64_t *ticks, size_t n_ticks, const struct str *devices,
                 size_t n_devices);
-/* Right after chunk_begin: what this lane is in most cells of each tick. Cells that are so cost nothing. */
+/* Call right after chunk_begin: the lane's usual value at each tick. Cells with that value cost nothing. */
 int chunk_usual(struct chunk_writer *w, unsigned lane, const int64_t *row);
-void chunk_thorough(struct chunk_writer *w, bool on); /* from now on: a little smaller, takes a little longer */
-void chunk_quick(struct chunk_writer *w, bool on);    /* from now on: quick to read, as block_quick says */
+void chunk_thorough(struct chunk_writer *w, bool on); /* from now on: a little smaller and slower */
+void chunk_quick(struct chunk_writer *w, bool on);    /* from now on: fast to read, see block_quick() */
 int chunk_add(struct chunk_writer *w, const struct chunk_column *c);
 int chunk_end(struct chunk_writer *w, struct buf *out); /* appended to out */
 
@@ -62,10 +62,10 @@ struct chunk_part {
     size_t n_devs;
     size_t off, len;
     uint32_t crc;
-    uint16_t leans;  /* on this column, one behind; 0: on none */
-    bool sums : 1;   /* with its differences, or split: takes all of what it leans on from the first tick on */
-    bool leant : 1;  /* others lean on it */
-    bool inside : 1; /* the head, under its checksum: crc does not count */
+    uint16_t leans;  /* index + 1 of its reference column; 0: none */
+    bool sums : 1;   /* coded with differences, or split: needs the whole reference column from the first tick */
+    bool leant : 1;  /* it is a reference column */
+    bool inside : 1; /* stored in the head, under its checksum: crc is unused */
 };
 
 struct chunk {
@@ -77,70 +77,71 @@ struct chunk {
     int64_t *usual[CHUNK_LANES_MAX]; /* rows of n_ticks, or NULL */
     struct str bytes;                /* borrowed: must outlive this */
     char *text;
-    uint16_t **devs; /* what the columns' devs point to */
+    uint16_t **devs; /* storage of the columns' devs */
     size_t n_devs, cap_devs;
 };
 
-/* How many of a chunk's bytes its head takes, from its first CHUNK_LEAD; 0: no chunk. */
+/* Length of a chunk's head, from its first CHUNK_LEAD bytes; 0: not a chunk. */
 #define CHUNK_LEAD 10u
 size_t chunk_head_len(const void *lead);
-/* 0, or -EBADMSG with a sentence. Ended with chunk_fini, also after a failure. The head's bytes are enough. */
+/* Returns 0, or -EBADMSG with a message in err. Call chunk_fini() in both cases. The head's bytes are enough. */
 int chunk_open(struct chunk *ret, struct str bytes, struct err *err);
 void chunk_fini(struct chunk *c);
-void chunk_ticks(const struct chunk *c, int64_t *ret); /* of one that was opened, once more: n_ticks of them */
+void chunk_ticks(const struct chunk *c, int64_t *ret); /* decodes the ticks of an open chunk again: n_ticks of them */
 
-/* A decoded column; zeroed at first, reused by the next read, ended with chunk_cells_fini. */
+/* A decoded column. Zero-initialise; each read reuses it; free with chunk_cells_fini(). */
 struct chunk_cells {
     size_t n_devs, n_ticks;
     unsigned lanes;
     int64_t *v;     /* [lane][device][tick]; 0 where absent */
     uint64_t *have; /* [device][word]: (n_ticks + 63) / 64 words each */
     size_t cap_v, cap_have;
-    bool full; /* every device is there at every tick. False: look at have */
-    /* room */
+    bool full; /* every device is present at every tick. False: check have */
+    /* scratch space */
     struct block_reader block;
     uint64_t *flat;
     size_t *present;
-    uint8_t *shape; /* per device, where chunk_want.brief was asked for: enum block_shape */
+    uint8_t *shape; /* per device, if chunk_want.brief is set: enum block_shape */
     size_t cap_flat, cap_present, cap_shape;
     struct buf room[2];
     void *zstd;
     struct lean lean;
-    struct chunk_base *base; /* what columns lean on, LEAN_BASES of them; NULL: not needed so far */
+    struct chunk_base *base; /* LEAN_BASES reference columns; NULL: not needed so far */
     unsigned next_base;
 };
 int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, struct err *err); /* 0 or -EBADMSG */
 /*
- * Less of a column: devices [first, last) of its own, the lanes whose bits are set, and ticks [from, to); to 0: all of
- * them. What else ret->v holds then does not matter. bytes.p NULL: those of the chunk. The checksum is that of the
- * whole column; what is passed over is not looked at closely. brief: devices whose value never changes,
- * and with runs those that seldom change, may be given in short, as cells.shape says; of one lane only. With cuts,
- * which begin at from, the others are given as sums where every device has every tick.
+ * A part of a column: its devices [first, last), the lanes whose bits are set, and ticks [from, to); to 0: all. The
+ * rest of ret->v is undefined. bytes.p NULL: use the chunk's bytes. The checksum covers the whole column; skipped parts
+ * are not validated further. brief: constant devices, and with runs those that rarely change, may be returned in short
+ * form, see cells.shape; one lane only. With cuts, which start at from, the others are returned as sums if every device
+ * has every tick.
  */
 struct chunk_want {
     size_t first, last;
     unsigned lanes;
     size_t from, to;
     bool brief, runs;
-    const struct cut *cuts; /* with brief alone; NULL: every value is wanted */
+    const struct cut *cuts; /* requires brief; NULL: every value is needed */
     size_t n_cuts;
-    bool plain; /* bytes are those that chunk_plain made */
+    bool plain; /* bytes are in the encoding of chunk_plain() */
 };
 int chunk_read_part(const struct chunk *c, size_t column, struct str bytes, const struct chunk_want *want,
                     struct chunk_cells *ret, struct err *err);
 /*
- * Before a part of a column that leans, where its bytes are given: what it leans on (p->leans - 1), to the same want.
- * It is kept in ret until chunk_forget; chunk_has_base: it is there already.
+ * Call before reading part of a column with a reference column, if its bytes are passed in: reads the reference
+ * (p->leans - 1) for the same want. ret caches it until chunk_forget; chunk_has_base: whether it is cached.
  */
 int chunk_read_base(const struct chunk *c, size_t column, struct str bytes, const struct chunk_want *want,
                     struct chunk_cells *ret, struct err *err);
 bool chunk_has_base(const struct chunk *c, size_t column, const struct chunk_want *want, const struct chunk_cells *of);
-/* The column that was read last, and not in short: kept for those that lean on it. Its cells are gone then.
- */
+/* Caches the last read column, if not brief, as reference of others. Its cells are gone then. */
 void chunk_keep(const struct chunk *c, size_t column, const struct chunk_want *want, struct chunk_cells *of);
-void chunk_forget(struct chunk_cells *c); /* before another chunk's columns */
-/* A column's bytes as they are without zstd, for whoever reads them often, onto out; room: any cells. They were checked
- * then, and are not again. 0, -EBADMSG, or -ENOTSUP: only those of tiers can be written so. */
+void chunk_forget(struct chunk_cells *c); /* call before reading columns of another chunk */
+/*
+ * Appends a column's bytes without zstd to out, for callers that read them often; room: any cells. Checks them; later
+ * reads do not. Returns 0, -EBADMSG, or -ENOTSUP: only columns of tiers have this encoding.
+ */
 int chunk_plain(const struct chunk *c, size_t column, struct str bytes, struct chunk_cells *room, struct buf *out);
 void chunk_cells_fini(struct chunk_cells *c);
 
@@ -148,7 +149,7 @@ static inline size_t chunk_words(size_t n_ticks)
 {
     return (n_ticks + 63) / 64;
 }
-static inline size_t chunk_count(const uint64_t *have, size_t n_ticks) /* those that are there */
+static inline size_t chunk_count(const uint64_t *have, size_t n_ticks) /* number of ticks that are present */
 {
     size_t n = 0;
 
@@ -156,7 +157,7 @@ static inline size_t chunk_count(const uint64_t *have, size_t n_ticks) /* those 
         n += (size_t)__builtin_popcountll(have[i]);
     return n;
 }
-/* How many from tick i on are there, at most up to end; or how many are not. */
+/* Length of the run of present (there) or absent ticks from tick i, at most up to end. */
 static inline size_t chunk_run(const uint64_t *have, size_t i, size_t end, bool there)
 {
     for (size_t at = i; at < end; at = (at / 64 + 1) * 64) {
@@ -174,7 +175,7 @@ static inline const int64_t *chunk_lane(const struct chunk_cells *c, size_t dev,
 {
     return c->v + (lane * c->n_devs + dev) * c->n_ticks;
 }
-static inline int64_t chunk_value(const struct chunk_cells *c, size_t dev, size_t tick) /* of one read with brief */
+static inline int64_t chunk_value(const struct chunk_cells *c, size_t dev, size_t tick) /* of cells read with brief */
 {
     const int64_t *v = chunk_lane(c, dev, 0);
 
@@ -187,7 +188,7 @@ static inline int64_t chunk_value(const struct chunk_cells *c, size_t dev, size_
     return v[1];
 }
 static inline size_t
-chunk_lane_step(const struct chunk_cells *c) /* from a cell's number in a lane to that in the next */
+chunk_lane_step(const struct chunk_cells *c) /* distance from a cell's number in a lane to that in the next */
 {
     return c->n_devs * c->n_ticks;
 }

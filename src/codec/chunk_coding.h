@@ -3,60 +3,63 @@
 
 #include <stdint.h>
 
-enum { PRESENT_EVERY = 0, PRESENT_EACH = 1 }; /* all devices at all ticks; told for each device */
+enum { PRESENT_EVERY = 0, PRESENT_EACH = 1 }; /* all devices at all ticks; stored for each device */
 enum chunk_presence { PRESENT_ALL = 0, PRESENT_AS_BEFORE = 1, PRESENT_RUNS = 2 };
 
-/* A device's name: its length and text, or this and the 16 bytes of a GPU's uuid. */
+/* A device's name: its length and text, or this byte and the 16 bytes of a GPU's uuid. */
 #define NAME_UUID 255u
 
-/* A column's devices: those of the column before; those and it leans on another column; n places follow (in version 3
- * n + 1 says so). Since version 4 this is in the lowest bits of what is added to the metric's number before. */
+/*
+ * A column's devices: same as the previous column; same, and it has a reference column; or n places follow (version 3
+ * stores n + 1 here). Since version 4 this is in the lowest bits of the increment of the metric's number.
+ */
 enum { PLACES_BEFORE = 0, PLACES_LEAN = 1, PLACES_OWN = 2 };
 #define PLACES_BITS  2u
-#define COLUMN_SMALL 128u /* bytes: one that is no larger lies in the head, and has no checksum of its own */
+#define COLUMN_SMALL 128u /* bytes: a column up to this size is stored in the head, without its own checksum */
 
-/* How a column of a tier begins, since version 4. Lanes that are not named here are 0, unless MARK_LAST is LAST_NEXT.
+/*
+ * First byte of a tier's column, since version 4. Lanes that are not named here are 0, unless MARK_LAST is LAST_NEXT.
  */
 enum tier_mark {
-    MARK_EACH = 1, /* presence is told for each device */
-    MARK_MOST = 2, /* LANE_MAX is the most itself */
+    MARK_EACH = 1, /* presence is stored for each device */
+    MARK_MOST = 2, /* LANE_MAX is the maximum itself */
     MARK_SUM = 4,  /* LANE_SUM is the sum itself */
     MARK_NO_MIN = 8,
     MARK_NO_MAX = 16,
     MARK_NO_SUM = 32, /* these lanes are 0 */
-    MARK_LAST = 64    /* times one of: */
+    MARK_LAST = 64    /* multiplied by one of: */
 };
 enum tier_last {
-    LAST_BLOCK = 0, /* it is written */
-    LAST_USUAL = 1, /* it is as usual, or 0 */
-    LAST_MOST = 2,  /* it is LAST_IS_MOST everywhere */
+    LAST_BLOCK = 0, /* stored */
+    LAST_USUAL = 1, /* the usual value, or 0 */
+    LAST_MOST = 2,  /* LAST_IS_MOST everywhere */
     LAST_NEXT = 3   /* another byte: one of the above, and which of these two are 0 */
 };
 #define NEXT_NO_COUNT 4u
 #define NEXT_NO_POS   8u
 
-/* How a block's series are written that are not constant: block.c, block_read.c. */
+/* Coding of a block's series that are not constant: block.c, block_read.c. */
 enum block_coding {
     BLOCK_SAME = 0,   /* all are constant */
-    BLOCK_VALUES = 1, /* (value - least of the series) / divisor */
-    BLOCK_DELTA = 2,  /* (difference - least difference of the series) / divisor */
+    BLOCK_VALUES = 1, /* (value - minimum of the series) / divisor */
+    BLOCK_DELTA = 2,  /* (difference - minimum difference of the series) / divisor */
     BLOCK_ZIGZAG = 3, /* zigzag of difference / divisor */
     BLOCK_DOD = 4,    /* zigzag of difference of differences / divisor */
-    BLOCK_COMMON = 5, /* (value - least of all series) / divisor */
+    BLOCK_COMMON = 5, /* (value - minimum of all series) / divisor */
     BLOCK_RUNS = 6,   /* lengths, and zigzag of difference / divisor */
     BLOCK_SIGNED = 7, /* zigzag of the value; the divisor is 1 */
     BLOCK_CODINGS
 };
-#define BLOCK_SOME_SAME 0x80 /* a bit beside: some series are constant */
+#define BLOCK_SOME_SAME 0x80 /* flag: some series are constant */
 
-/* Version 1, only read (chunk_v1.c): how the values of a column that are not constant over their series are written. */
+/* Version 1, read-only (chunk_v1.c): coding of a column's values that are not constant over their series. */
 enum chunk_coding {
-    CODING_NONE = 0,   /* there are none */
-    CODING_PLANES = 1, /* (value - least) / divisor, byte by byte: first all lowest bytes, then all second ones, ... */
-    CODING_DELTA = 2,  /* (difference - least difference) / divisor in the same way */
+    CODING_NONE = 0,   /* no such values */
+    CODING_PLANES = 1, /* (value - minimum) / divisor, by planes: all lowest bytes, all second ones, ... */
+    CODING_DELTA = 2,  /* (difference - minimum difference) / divisor in the same way */
     CODING_DOD = 3,    /* zigzag differences of differences in the same way */
     CODING_RUNS = 4,   /* varints: run length, zigzag difference */
-    CODING_PACK = 5,   /* (value - least) / divisor in as many bits as the largest of the series needs */
+    CODING_PACK = 5,   /* (value - minimum) / divisor in as many bits as the largest of the series needs */
     CODING_COUNT
 };
 

@@ -1,4 +1,4 @@
-/* chunk_read.c: reading chunks: the head at once, columns as they are asked for. Any bytes are survived (K2). */
+/* chunk_read.c: reads chunks: the head in one pass, columns on request. Any input is safe (K2). */
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
@@ -87,7 +87,7 @@ static bool head_leans(const struct chunk *c, struct rd *r, struct chunk_part *p
     return !on->leans && on->devs == p->devs;
 }
 
-/* n devices' places; n 0 (not in version 1): those of the column before, or all. */
+/* n devices' places; n 0 (not in version 1): those of the previous column, or all. */
 static bool head_places(struct chunk *c, struct rd *r, struct chunk_part *p, uint64_t n)
 {
     const struct chunk_part *before = p > c->columns ? p - 1 : NULL;
@@ -113,7 +113,7 @@ static bool head_places(struct chunk *c, struct rd *r, struct chunk_part *p, uin
     return true;
 }
 
-/* What it is of, and how many places follow; 0: those of the column before. */
+/* The column's key, and how many places follow; 0: those of the previous column. */
 static bool head_key(const struct chunk *c, struct rd *r, struct chunk_part *p, uint64_t *ret_places, bool *ret_leans)
 {
     uint64_t word = rd_varint(r), no = word, places = PLACES_BEFORE;
@@ -286,7 +286,7 @@ void chunk_spread(int64_t *v, const int64_t *from, const uint64_t *h, size_t n_t
         v[i] = (h[i / 64] >> (i % 64) & 1) ? from[--n] : 0;
 }
 
-/* Of ticks [i, end): where there is no value, what is there does not matter. */
+/* Adds the usual values to ticks [i, end). Ticks without a value become undefined. */
 static void add_usual(int64_t *v, const int64_t *usual, size_t i, size_t end)
 {
     for (; i < end; i++)
@@ -341,7 +341,7 @@ static bool get_lane_full(struct rd *r, struct chunk_cells *c, const struct lane
     return true;
 }
 
-/* Devices [first, last) of it; none: it is passed over. */
+/* Decodes devices [first, last) of a lane; none: skips it. */
 static bool get_lane(struct rd *r, struct chunk_cells *c, const struct lane_how *how, const struct chunk_want *want)
 {
     bool wanted = want->lanes >> how->lane & 1;
@@ -404,7 +404,7 @@ static bool get_lane(struct rd *r, struct chunk_cells *c, const struct lane_how 
     return true;
 }
 
-/* ---- what columns lean on ---- */
+/* ---- reference columns ---- */
 
 struct chunk_base {
     const struct chunk *of; /* NULL: none is here */
@@ -412,7 +412,7 @@ struct chunk_base {
     struct chunk_cells cells;
 };
 
-/* What has to be read of a base, for what is wanted of a column that leans on it. */
+/* The part of the reference column that is needed to read this part of a column. */
 static struct chunk_want base_want(const struct chunk *c, size_t column, const struct chunk_want *want)
 {
     return (struct chunk_want){.first = want->first,
@@ -687,7 +687,7 @@ static void cells_room(struct chunk_cells *c, size_t n_devs, size_t n_ticks, uns
     VEC_LEAST(c->have, c->cap_have, n_devs * words);
     VEC_LEAST(c->flat, c->cap_flat, flat);
     VEC_LEAST(c->present, c->cap_present, 2 * n_devs);
-    VEC_LEAST(c->shape, c->cap_shape, 2 * n_devs); /* behind those of devices, those of series */
+    VEC_LEAST(c->shape, c->cap_shape, 2 * n_devs); /* those of the devices, then those of the series */
     c->n_devs = n_devs;
     c->n_ticks = n_ticks;
     c->lanes = lanes;
@@ -714,7 +714,7 @@ int chunk_read_part(const struct chunk *c, size_t column, struct str bytes, cons
             return b;
     }
     cells_room(ret, p->n_devs, c->n_ticks, c->lanes);
-    memset(ret->shape, SHAPE_EACH, 2 * p->n_devs); /* those of the column before count no more */
+    memset(ret->shape, SHAPE_EACH, 2 * p->n_devs); /* those of the previous column are invalid */
     ret->full = false;
     struct rd r = rd_of(bytes.p, bytes.len);
     bool ok = c->version == 1 ? chunk_v1_column(&r, ret) : get_column(&r, c, ret, column, want);

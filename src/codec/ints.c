@@ -1,7 +1,6 @@
 /*
- * ints.c: the smallest of a few codings, chosen from sizes that one pass over the values gives; nothing is encoded
- * twice. Differences are taken modulo 2^64, so that every int64_t comes back. docs/internals/wire.md describes the
- * bytes.
+ * ints.c: uses the smallest of a few codings, from sizes computed in one scan of the values; encodes only once.
+ * Differences are modulo 2^64, so that every int64_t is restored. docs/internals/wire.md describes the bytes.
  */
 #include "codec/ints.h"
 
@@ -76,7 +75,7 @@ static inline uint8_t *put_varint(uint8_t *p, uint64_t v)
     return p;
 }
 
-/* One way to write a row: what ints_put compares and then does. */
+/* One way to write a row: ints_put compares several and runs one. */
 struct plan {
     struct divisor by;
     enum ints_coding coding;
@@ -232,7 +231,7 @@ static int get_runs(struct rd *r, int64_t *ret, size_t n)
     return 0;
 }
 
-/* Where n packed numbers are, how wide, and what each is more than; 0 or -EBADMSG. */
+/* Finds n packed numbers, their width and their minimum. Returns 0 or -EBADMSG. */
 static int find_pack(struct rd *r, size_t n, const uint8_t **ret, unsigned *ret_width, uint64_t *ret_min)
 {
     *ret_min = unzigzag(rd_varint(r));
@@ -264,7 +263,7 @@ static int get_pack_delta(struct rd *r, int64_t *ret, size_t n)
     if (find_pack(r, n - 1, &p, &width, &min) < 0)
         return -EBADMSG;
     ret[0] = (int64_t)at;
-    if (width == 0) { /* as moments at even intervals are */
+    if (width == 0) { /* such as timestamps at even intervals */
         for (size_t i = 1; i < n; i++)
             ret[i] = (int64_t)(at += min);
         return 0;

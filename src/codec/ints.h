@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Whether v[0..n) are all the same; n is at least 1. Each beside the next, many at a time. */
+/* Whether all of v[0..n) are equal; n is at least 1. Compares v with itself shifted by one, many at a time. */
 static inline bool is_constant(const void *v, size_t n)
 {
     const char *p = v;
@@ -27,12 +27,12 @@ enum ints_coding {
     INTS_RUNS = 2,       /* (run length, zigzag difference) pairs */
     INTS_PACK = 3,       /* minimum, width, then (value - minimum) in width bits each */
     INTS_PACK_DELTA = 4, /* first value, then differences as INTS_PACK */
-    INTS_SCALED = 0x10,  /* a bit beside one of the above: a factor follows, the values were divided by it */
+    INTS_SCALED = 0x10,  /* flag: a factor follows by which the values were divided */
 };
 
-/* Append the smallest coding of v[0..n). No values take no bytes. */
+/* Appends the smallest coding of v[0..n). No values need no bytes. */
 int ints_put(struct buf *out, const int64_t *v, size_t n);
-/* Exactly n values, or -EBADMSG; what ret[0..n) then holds does not matter. n is the caller's to cap. */
+/* Reads exactly n values, or returns -EBADMSG; then ret[0..n) is undefined. The caller limits n. */
 int ints_get(struct rd *r, int64_t *ret, size_t n);
-/* What all of v[0..n) are multiples of; 0: all are 0. */
+/* Greatest common divisor of v[0..n); 0: all are 0. */
 uint64_t ints_divisor(const int64_t *v, size_t n);

@@ -1,4 +1,4 @@
-/* lean.c: see lean.h. How much of the base is taken away is found by least squares, a line through zero per series. */
+/* lean.c: see lean.h. The multiple of the reference is found by least squares, a line through zero per series. */
 #include "codec/lean.h"
 
 #include <math.h>
@@ -8,12 +8,13 @@
 #include "codec/pack.h"
 #include "model/metric.h"
 
-#define SHIFT_ROOM 60u   /* a product of slope and base has no more bits */
-#define LOOK       128u  /* values of a series that are looked at to see what is saved */
-#define LEAST_PART 0.04  /* of the bits, or it is not worth reading two columns for one */
+#define SHIFT_ROOM 60u  /* maximum bits of a product of slope and reference */
+#define LOOK       128u /* values of a series that are sampled to estimate the savings */
+/* minimum savings, as a fraction of the bits: below it reading two columns for one is not worth it */
+#define LEAST_PART 0.04
 #define LEAST_BITS 0.2   /* per value */
-#define SPLIT      0x80u /* beside the shift */
-#define SPLIT_PART 16u   /* of the values, at least, are where the base is 0, and where it is not */
+#define SPLIT      0x80u /* flag in the shift */
+#define SPLIT_PART 16u   /* at least 1/SPLIT_PART of the values are where the reference is 0, and where it is not */
 
 static const int bases[LEAN_BASES] = {M_util, M_power, M_nvlink_rx, M_mem_used};
 static const struct {
@@ -67,7 +68,7 @@ static void room_for(struct lean *l, size_t n_series)
 
 /* ---- writing ---- */
 
-/* What leans: the values, or their differences, the first of which is none. */
+/* The values to code, or their differences, the first of which is 0. */
 static void take_steps(const uint64_t *v, size_t n, bool sums, uint64_t *ret)
 {
     if (!sums) {
@@ -97,7 +98,8 @@ static inline uint64_t told(int64_t slope, uint64_t x, unsigned shift)
     return (uint64_t)((int64_t)((uint64_t)slope * x) >> shift);
 }
 
-/* About how many bits the values take by themselves, around their middle or as differences, and what is left of them.
+/*
+ * Compares the estimated bits of the values alone, around their mean or as differences, with those of the remainders.
  */
 static bool is_worth_it(const uint64_t *y, const uint64_t *rest, const size_t *n, size_t n_series)
 {
@@ -200,7 +202,7 @@ bool lean_same(struct lean *l, const uint64_t *const *v, const uint64_t *const *
             less |= step + under;
         }
     if (!moves || (more && less))
-        return false; /* constants take as little by themselves */
+        return false; /* constants are as small alone */
     room_for(l, n_series);
     l->sums = l->split = false;
     l->by = 1;
@@ -250,7 +252,7 @@ bool lean_get(struct lean *l, struct rd *r, bool sums, size_t n_series)
            (!l->sums || ints_get(r, l->first, n_series) == 0);
 }
 
-/* How many of [0, to) there are, and of those where the base is not 0. */
+/* Number of present values in [0, to), and of those where the reference is not 0. */
 static size_t count_there(const int64_t *base, const uint64_t *have, size_t to, size_t *ret_busy)
 {
     size_t there = 0, busy = 0;

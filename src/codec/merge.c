@@ -11,7 +11,7 @@
 
 struct source {
     struct chunk c;
-    uint32_t *row; /* of each tick, in what is made */
+    uint32_t *row; /* per tick, its row in the result */
     uint16_t *dev; /* of each device */
     bool *done;    /* columns */
     bool alone;    /* no tick shares a row with another, and they follow each other */
@@ -64,7 +64,7 @@ static void find_alone(struct merge *m)
     }
 }
 
-/* Raw ticks are all kept, also those of one moment; bins that begin together become one. */
+/* Keeps all raw ticks, also several of one time; merges bins of the same time. */
 static int merge_ticks(struct merge *m)
 {
     size_t n = 0, at = 0;
@@ -95,7 +95,7 @@ static int merge_ticks(struct merge *m)
     return 0;
 }
 
-/* What is usual in a bin, from what is usual in its parts. */
+/* The usual value of a bin, from those of its parts. */
 static int merge_usual(struct merge *m, struct chunk_writer *w)
 {
     int64_t *count, *last, *pos, len = tier_bin_ms(m->from_tier);
@@ -169,7 +169,7 @@ static void add_cell(const struct merge *m, const struct made *to, int64_t *v, b
     part_bin_put(&was, to->keep_last, v + row, m->n_ticks, start, len);
 }
 
-/* Ticks that no other source has, one after another: absent cells are copied along, have says which. */
+/* Copies ticks that no other source has and that are contiguous: also absent cells, which have marks. */
 static void copy_device(const struct merge *m, const struct source *s, size_t d, int64_t *v, uint64_t *have)
 {
     const int64_t *from = chunk_lane(&m->cells, d, 0);

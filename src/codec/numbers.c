@@ -1,5 +1,6 @@
-/* numbers.c: see numbers.h. Sizes are guessed from the entropy of bytes in a sample; only what is short is packed
- * twice. */
+/*
+ * numbers.c: see numbers.h. Sizes are estimated from the entropy of bytes in a sample; only short data is packed twice.
+ */
 #include "codec/numbers.h"
 
 #include <math.h>
@@ -11,24 +12,24 @@
 #include "codec/pack.h"
 
 #define ZSTD_BYTES    (256u << 20)
-#define REPEAT        7u    /* bytes: shorter repeats in noise are chance, and take more than they save */
-#define REPEATS       6u    /* bits: so many places of before, by their hash, in which a repeat is looked for */
-#define SHORT         1024u /* bytes: here a single repeat may be too dear */
+#define REPEAT        7u    /* bytes: shorter repeats in noise are chance, and cost more than they save */
+#define REPEATS       6u    /* bits: hash table size for earlier places in which to find a repeat */
+#define SHORT         1024u /* bytes: below this a single repeat may cost too much */
 #define SAMPLE        1024u
-#define SAMPLE_RUN    64u                /* neighbours taken together */
-#define TINY          24u                /* shorter planes are not worth a try */
-#define FRAME_MAGIC   "\x28\xb5\x2f\xfd" /* how every zstd frame begins: left out */
+#define SAMPLE_RUN    64u                /* consecutive values sampled together */
+#define TINY          24u                /* shorter planes are not compressed */
+#define FRAME_MAGIC   "\x28\xb5\x2f\xfd" /* start of every zstd frame: not stored */
 #define FRAME_MAGIC_N 4u
 
 struct numbers {
-    ZSTD_CCtx *zstd, *alone; /* alone: each byte by itself, without repeats */
+    ZSTD_CCtx *zstd, *alone; /* alone: entropy coding only, without repeats */
     uint8_t *plane, *packed[2];
     size_t cap, cap_packed;
     uint64_t sample[SAMPLE];
     float x_log_x[SAMPLE + 1];
 };
 
-/* What a version of zstd does not take is left as that has it: the bytes are right all the same. */
+/* Parameters that this version of zstd does not support keep their defaults: the bytes are valid anyway. */
 static ZSTD_CCtx *zstd_new(bool repeats)
 {
     ZSTD_CCtx *z = ZSTD_createCCtx();
@@ -38,10 +39,10 @@ static ZSTD_CCtx *zstd_new(bool repeats)
     ZSTD_CCtx_setParameter(z, ZSTD_c_strategy, ZSTD_fast);
     ZSTD_CCtx_setParameter(z, ZSTD_c_minMatch, REPEAT);
     ZSTD_CCtx_setParameter(z, ZSTD_c_hashLog, REPEATS);
-    if (!repeats) { /* it looks at so few places that it finds none, and packs what is left nevertheless */
+    if (!repeats) { /* it checks so few places that it finds no repeats, and still entropy-codes the rest */
         ZSTD_CCtx_setParameter(z, ZSTD_c_targetLength, 4 * SHORT);
         ZSTD_CCtx_setParameter(z, ZSTD_c_literalCompressionMode,
-                               1); /* they are packed; headers of before 1.5.1 name it otherwise */
+                               1); /* compress literals; headers before 1.5.1 use another name */
     }
     return z;
 }
@@ -67,12 +68,12 @@ void numbers_free(struct numbers *x)
 
 /*
  * ---- sizes ----
- * What is below 16 is its own size; above, the size tells the highest bit and the three behind it, and the rest
- * follows.
+ * A value below 16 is its own size. Above, the size encodes the highest bit and the three bits after it; the remaining
+ * bits follow.
  */
 #define SIZES_EXACT 16u
-#define SIZED       0x80u /* beside the low bits */
-#define SIZED_BITS  34u   /* no more fit: what is wider leaves some of its low bits out of this */
+#define SIZED       0x80u /* flag in the low bits */
+#define SIZED_BITS  34u   /* maximum: of wider numbers some low bits are not in this */
 
 static inline uint8_t size_of(uint64_t v, unsigned *ret_bits)
 {
@@ -106,14 +107,14 @@ static const struct size {
 #undef ONE
 };
 
-/* Of so many sizes the bits that follow. */
+/* Number of bits that follow these sizes. */
 static uint64_t sizes_bits(const uint8_t *size, size_t n)
 {
     uint64_t all = 0;
 
     while (n) {
         size_t some = MIN(n, 1024u);
-        uint16_t bits = 0; /* narrow, so that many are added at once */
+        uint16_t bits = 0; /* narrow, for wide SIMD additions */
         for (size_t i = 0; i < some; i++)
             bits = (uint16_t)(bits + (uint8_t)(MAX(size[i], 8) - 8) / 8);
         all += bits;
@@ -125,7 +126,7 @@ static uint64_t sizes_bits(const uint8_t *size, size_t n)
 
 /* ---- planning ---- */
 
-/* About how many bytes a plane of n bytes takes, of which a sample was counted; there is none of `end` and above. */
+/* Estimated bytes of a plane of n bytes, from counts of a sample; values from `end` on do not occur. */
 static double counted_bytes(const struct numbers *x, const uint16_t count[256], unsigned end, size_t n_sample, size_t n)
 {
     unsigned kinds = 0;
@@ -139,9 +140,9 @@ static double counted_bytes(const struct numbers *x, const uint16_t count[256], 
         return 2;
     /* a sample has fewer rare values than the whole: hence the second term (Miller and Madow) */
     double bits = ((double)(x->x_log_x[n_sample] - sum) + 0.72 * (kinds - 1)) / (double)n_sample;
-    if (bits < 1) /* less than a bit each takes repeats, which zstd does not find all of */
+    if (bits < 1) /* below one bit per byte the data has repeats, and zstd does not find all of them */
         bits = MIN(2 * bits, 1);
-    double bytes = bits * (double)n / 8 + 0.45 * kinds + 12; /* a table and a frame around it */
+    double bytes = bits * (double)n / 8 + 0.45 * kinds + 12; /* plus a table and a frame */
     return MIN(bytes, (double)n + 1);
 }
 
@@ -357,7 +358,7 @@ void numbers_put(struct numbers *x, struct buf *out, const uint64_t *v, size_t n
 
 /* ---- reading ---- */
 
-/* The k-th plane. skip: it is only passed over, and what is returned is not to be read. */
+/* Reads the k-th plane. skip: it is only skipped; do not use the result. */
 static const uint8_t *get_plane(struct numbers_room *room, unsigned k, struct rd *r, size_t n, bool skip)
 {
     struct numbers_plane *plane = &room->plane[k];
@@ -376,7 +377,7 @@ static const uint8_t *get_plane(struct numbers_room *room, unsigned k, struct rd
         return NULL;
     if (from && !room->plain && plane->unpacked == n && plane->frame.len == FRAME_MAGIC_N + len &&
         memcmp(plane->frame.p + FRAME_MAGIC_N, from, len) == 0)
-        return (const uint8_t *)plane->bytes.p; /* a node's next device, or the same one for somebody else */
+        return (const uint8_t *)plane->bytes.p; /* a node's next device, or the same one for another caller */
     plane->unpacked = 0;
     buf_reset(&plane->bytes);
     plane->bytes.max = ZSTD_BYTES;
@@ -555,7 +556,7 @@ static uint64_t sum_bytes(const uint8_t *p, size_t n)
 
 uint64_t numbers_sum(struct numbers_in *in, size_t i, size_t end)
 {
-    struct numbers_in rest = *in; /* what the planes do not have */
+    struct numbers_in rest = *in; /* the part that is not in planes */
     uint64_t sum = 0, room[128];
 
     if (!in->sized) {

@@ -1,6 +1,6 @@
 /*
- * table.c: a table of samples: batches in, chunks out. Cells are dense: a series that is seldom read still has a place
- * in every row.
+ * table.c: a table of samples: batches in, chunks out. Cells are dense: a rarely read series still has a place in every
+ * row.
  */
 #include "codec/table.h"
 
@@ -15,7 +15,7 @@ struct tseries {
 };
 #define CUSTOM_BASE 0x10000u
 
-struct taken { /* a column of a batch, and where its values go: those of the next batch are likely the same */
+struct taken { /* a column of a batch, and the destination of its values: likely the same for the next batch */
     uint16_t slot, metric;
     uint32_t series;
 };
@@ -34,7 +34,7 @@ struct table {
     size_t n_slots;
     char **devs, **names;
     size_t n_devs, cap_devs, n_names, cap_names;
-    /* what the facts of the last batch made of slots and custom metrics */
+    /* slots and custom metrics resolved by the facts of the last batch */
     uint64_t facts;
     bool has_facts;
     uint32_t *dev_of, *name_of; /* place + 1 */
@@ -251,7 +251,7 @@ void table_add(struct table *t, const struct batch *b, const struct node_fact *f
     for (size_t k = 0; k < b->n_columns; k++) {
         const struct column *c = &b->columns[k];
         const struct tseries *s = &t->series[t->taken[k].series];
-        if (!c->have && n == 1) { /* as agents send while somebody looks */
+        if (!c->have && n == 1) { /* as agents send while a client is connected */
             s->v[row] = c->v[0];
             s->have[row / 64] |= 1ull << row % 64;
             continue;
@@ -339,7 +339,10 @@ static bool raw_series(struct cells *c, size_t dev, const struct tseries *s, con
     return cells_have(c, dev, present);
 }
 
-/* Bins of a series that has a value in every row, which lie in order: nearly all are so, and half of them constant. */
+/*
+ * Bins of a series that has a value in every row, and whose rows are contiguous: nearly all series, half of them
+ * constant.
+ */
 static bool plain_tier(struct cells *c, size_t dev, const struct tseries *s, const struct order *o, bool keep_last)
 {
     int64_t *lane = c->v + dev * c->lanes * c->n_ticks;
@@ -390,7 +393,7 @@ static bool tier_series(struct cells *c, size_t dev, const struct tseries *s, co
     return cells_have(c, dev, present);
 }
 
-/* The ticks of a chunk; of tiers also where bins end and what is usual in them: a value from every row. */
+/* The ticks of a chunk; in tiers also the ends of bins and their usual counts: a value from every row. */
 static void span_ticks(struct cells *c, int tier, const struct order *o, size_t n)
 {
     int64_t len = tier_bin_ms(tier);

@@ -1,6 +1,6 @@
 /*
- * table.h: decoded samples of one node, as rows (ticks) and series (device, metric), on their way into chunks. Rows may
- * come in any order. Holds at most about TABLE_CELLS cells: when full, write it out, reset it and go on.
+ * table.h: collects decoded samples of one node, as rows (ticks) and series (device, metric), to write chunks. Rows may
+ * arrive in any order. Holds at most about TABLE_CELLS cells: when it is full, write it, reset it and continue.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct table *table_new(void);
 void table_free(struct table *t);
 bool table_full(const struct table *t);
 size_t table_rows(const struct table *t);
-int64_t table_newest_ms(const struct table *t); /* of its rows; INT64_MIN: there is none */
+int64_t table_newest_ms(const struct table *t); /* of its rows; INT64_MIN if none */
 /* facts: of the batch, or NULL. */
 void table_add(struct table *t, const struct batch *b, const struct node_fact *facts, int64_t shift_ms);
 void table_reset(struct table *t);
@@ -25,15 +25,15 @@ struct table_chunk {
     int64_t bucket, from_ms, to_ms; /* first and last tick */
     struct str bytes;               /* borrowed */
 };
-/* All of it as chunks, raw and up to the tier last. Stops when each returns other than 0. */
+/* Writes everything as chunks, raw and up to the tier last. Stops when each returns other than 0. */
 int table_write(struct table *t, struct chunk_writer *w, int last, int (*each)(void *arg, const struct table_chunk *c),
                 void *arg);
 
 /*
- * Chunks of one tier become one, of the same tier or a coarser one: rows are put in order, bins that meet are added up.
- * Every column must be whole (chunk_whole), or it is left out and *ret_damaged grows. -E2BIG: too much for one chunk.
- * ret: from_ms, to_ms and bytes are appended to out.
+ * Merges chunks of one tier into one, of the same tier or a coarser one: sorts rows, adds up bins of equal time.
+ * Columns that are not whole (chunk_whole) are omitted and counted in *ret_damaged. Returns -E2BIG if it is too much
+ * for one chunk. ret: from_ms, to_ms and bytes are appended to out.
  */
 int chunks_merge(struct chunk_writer *w, int from_tier, int tier, const struct str *from, size_t n, struct buf *out,
                  struct table_chunk *ret, uint32_t *ret_damaged);
-bool chunk_whole(struct str bytes, int tier); /* head and columns are as they were written */
+bool chunk_whole(struct str bytes, int tier); /* head and columns are undamaged */

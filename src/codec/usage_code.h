@@ -1,10 +1,10 @@
 /*
- * usage_code.h: a span of usage as few bytes and back. Names are written by whoever calls: as text in the writer's
- * queue, as numbers of a table on disk.
+ * usage_code.h: a span of usage <-> few bytes. The caller writes names: as text in the writer's queue, as numbers of a
+ * table on disk.
  *
  * u8 2; varints: how many numbers a device has, and a login; varint devices; of each: name of the device, name of its
- * model, its numbers as varints, varint logins; of each: name, its numbers. Which these are says model/usage.def.
- * (u8 1, as hours were written before: the same without how many; a device has 4, a login 5.)
+ * model, its numbers as varints, varint logins; of each: name, its numbers. model/usage.def lists the numbers. (u8 1,
+ * the older format of hours: the same without these counts; a device has 4, a login 5.)
  */
 #pragma once
 
@@ -18,17 +18,17 @@ struct rd;
 
 struct usage_names {
     int (*put)(void *arg, struct buf *out, const char *name); /* 0 or -errno */
-    const char *(*get)(void *arg, struct rd *in);             /* NULL: not known */
+    const char *(*get)(void *arg, struct rd *in);             /* NULL if unknown */
     void *arg;
 };
 
 int usage_encode(const struct usage_span *s, const struct usage_names *names, struct buf *out);
-/* Everything but the names is mem's. -EBADMSG. at_ms and end_ms are not part of it. */
+/* All memory except the names belongs to mem. Returns -EBADMSG if invalid. at_ms and end_ms are not included. */
 int usage_decode(struct rd *in, const struct usage_names *names, struct arena *mem, struct usage_span *ret);
 /* Names as text; get copies into mem. */
 struct usage_names usage_text_names(struct arena *mem);
 
-/* Spans of one node added up. sum is zero at first; names and devices are borrowed, or mem's. */
+/* Sum of several spans of one node. sum is zero at first; names and devices are borrowed, or belong to mem. */
 struct usage_sum_up {
     struct arena *mem;
     struct usage_device *v;
