@@ -1,5 +1,4 @@
-/* db.c: tables that are made and brought up to date, statements that are prepared once and run often: over any engine.
- */
+/* db.c: creates and upgrades tables, prepares statements once for repeated use: for any engine. */
 #include "sql/db.h"
 
 #include <errno.h>
@@ -25,7 +24,7 @@ int db_open(struct db **ret, const char *place, const struct db_kind *kind, enum
     return engine->open(ret, place, kind, mode, err);
 }
 
-/* What is said on this engine. */
+/* The variant for this engine. */
 static const char *text_of(const struct db *db, const char *sql, const char *pg)
 {
     return pg && db->engine == &pg_engine ? pg : sql;
@@ -177,7 +176,7 @@ int db_add_columns(struct db *db, const struct db_kind *kind)
     if (r < 0)
         return r;
     for (const struct record_kind *const *k = kind->records; r == 0 && *k; k++)
-        r = record_add_columns(db, *k); /* looks itself: another process may have been first */
+        r = record_add_columns(db, *k); /* checks again: another process may have been first */
     return db_end(db, r);
 }
 

@@ -1,8 +1,7 @@
 /*
- * db.h: SQL for this folder, over an engine: SQLite (sqlite.h) or PostgreSQL (pg.h). Statements stand in tables, are
- * prepared at first use and are written so that every engine takes them. A connection is used by one thread. What can
- * fail returns -errno
- * (-ENOSPC: the disk is full, -EUCLEAN: damaged), and db_fail has the sentence for it.
+ * db.h: SQL over an engine: SQLite (sqlite.h) or PostgreSQL (pg.h). Statements are listed in tables, prepared at first
+ * use and written so that every engine accepts them. A connection is used by one thread. Functions that can fail return
+ * -errno (-ENOSPC: the disk is full, -EUCLEAN: damaged), and db_fail sets the message.
  */
 #pragma once
 
@@ -33,13 +32,13 @@ struct db_kind {
 };
 
 enum db_mode {
-    DB_READ,   /* must be there; never changes a byte of it */
-    DB_STILL,  /* the same for one that nobody will ever write to again: no locks, no files beside it */
-    DB_WRITE,  /* made if missing, mode 0600; WAL; checkpoints are the caller's (db_tidy) */
-    DB_BESIDE, /* as DB_WRITE, but SQLite checkpoints by itself: for short visits */
+    DB_READ,   /* must exist; never changes a byte of it */
+    DB_STILL,  /* the same for a file without any future writer: no locks, no files next to it */
+    DB_WRITE,  /* created if missing, mode 0600; WAL; the caller checkpoints (db_tidy) */
+    DB_BESIDE, /* as DB_WRITE, but SQLite checkpoints automatically: for short use */
 };
 
-/* A value that is bound. Text and bytes are not copied: they must live until the step. */
+/* A value to bind. Text and bytes are not copied: they must live until the step. */
 struct db_value {
     enum { DB_IS_INT, DB_IS_TEXT, DB_IS_BYTES } type;
     int64_t number;
@@ -64,7 +63,7 @@ struct db_engine {
     int64_t (*used_bytes)(struct db *db, const char *table);
     int (*give_back)(struct db *db, int n);
     int (*read_part)(struct db *db, const char *table, int64_t id, size_t off, size_t len, void *to);
-    int (*own_tables)(struct db *db); /* begins a transaction in which nobody else changes tables */
+    int (*own_tables)(struct db *db); /* starts a transaction with exclusive access to the tables' schema */
     int (*get_version)(struct db *db, const struct db_kind *kind, int64_t *ret);
     int (*set_version)(struct db *db, const struct db_kind *kind);
     const char *columns; /* the statement that gives the names of the columns of table ?1 */
@@ -84,7 +83,7 @@ struct db_engine {
     struct str (*bytes)(struct db_stmt *st, int i);
     uint64_t (*steps)(struct db_stmt *st);
 };
-/* What an engine's own structs begin with. */
+/* First member of each engine's struct. */
 struct db {
     const struct db_engine *engine;
     const char *prefix; /* of its tables; NULL: none */
@@ -92,15 +91,15 @@ struct db {
 struct db_stmt {
     const struct db_engine *engine;
     struct db *db;
-    bool bad; /* it could not be prepared: a step says why */
+    bool bad; /* preparing failed: a step returns the error */
 };
 
 /* Where a kind of tables is: this file of a folder, or the server that postgres://... names. The caller frees it. */
 char *db_place_of(const char *where, const char *file);
 /*
- * -EUCLEAN: damaged, or not a database; -ENOTSUP: written by a newer muster; -EINVAL: a database, but not ours;
- * -ENOENT. An older file is brought up to date when opened for writing. A file that was only just begun (no tables yet)
- * is finished when opened for writing, -ENODATA when for reading.
+ * Returns -EUCLEAN: damaged, or not a database; -ENOTSUP: written by a newer muster; -EINVAL: a database, but not ours;
+ * -ENOENT. Opening for writing upgrades an older file and completes one without tables; opening the latter for reading
+ * returns -ENODATA.
  */
 int db_open(struct db **ret, const char *place, const struct db_kind *kind, enum db_mode mode, struct err *err);
 void db_close(struct db *db);
@@ -111,29 +110,31 @@ bool db_has_table(struct db *db, const char *name);
 bool db_lacks_columns(struct db *db, const struct db_kind *kind);
 int db_add_columns(struct db *db, const struct db_kind *kind);
 
-int db_fail(struct db *db, int code, const char *doing, struct err *err); /* "cannot DOING 'path': why"; gives code */
-int db_exec(struct db *db, const char *sql);                              /* statements that give no rows */
+int db_fail(struct db *db, int code, const char *doing, struct err *err); /* "cannot DOING 'path': why"; returns code */
+int db_exec(struct db *db, const char *sql);                              /* statements without result rows */
 int db_int(struct db *db, const char *sql, int64_t *ret);                 /* the first column of the first row */
 
-/* A reader sees one moment until it rolls back. */
+/* A reader sees one snapshot until it rolls back. */
 int db_begin(struct db *db, bool write);
 int db_commit(struct db *db);
 void db_rollback(struct db *db); /* if a transaction is open */
 bool db_in_transaction(struct db *db);
-int db_end(struct db *db, int code);   /* all or nothing: commits, or rolls back when code < 0 or that fails */
-int64_t db_changes(struct db *db);     /* rows that the last statement put, changed or dropped */
-void db_tidy(struct db *db, bool all); /* checkpoint when the WAL has grown; all: now, and cut it to nothing */
+int db_end(struct db *db, int code);   /* commits, or rolls back if code < 0 or the commit fails */
+int64_t db_changes(struct db *db);     /* rows inserted, changed or deleted by the last statement */
+void db_tidy(struct db *db, bool all); /* checkpoints if the WAL has grown; all: now, and truncates it */
 int64_t db_used_bytes(struct db *db, const char *table); /* without free pages; SQLite: all tables; or -errno */
 int db_give_back(struct db *db, int n); /* at most n free pages, when there are many. 1: there is more to do */
 /* len bytes of the column `bytes` of row `id` from off on: no others are read. Within a transaction. -ENOENT. */
 int db_read_part(struct db *db, const char *table, int64_t id, size_t off, size_t len, void *to);
 
-/* A statement of its own: for what is run once. */
+/* A separate statement, to run once. */
 struct db_stmt *db_prepare(struct db *db, const char *sql);
 void db_finish(struct db_stmt *st);
 
-/* Statements of one connection, prepared at first use. sql is a table that outlives it; pg: what is said instead on
- * PostgreSQL, NULL where nothing is; records: of the marks in it (record_sql.h), or NULL. */
+/*
+ * Statements of one connection, prepared at first use. sql is a table that outlives it; pg: variants for PostgreSQL,
+ * NULL if the same; records: for its marks (record_sql.h), or NULL.
+ */
 struct db_stmts {
     struct db *db;
     const char *const *sql, *const *pg;
@@ -143,7 +144,7 @@ struct db_stmts {
 };
 void db_stmts_init(struct db_stmts *s, struct db *db, const char *const *sql, size_t n);
 void db_stmts_fini(struct db_stmts *s);
-/* What they cost since it was last asked, in steps of SQLite's machine: the same everywhere, so that tests count it. */
+/* Cost since the last call, in SQLite VM steps: the same on every machine, so that tests can compare it. */
 uint64_t db_stmts_steps(struct db_stmts *s);
 struct db_stmt *db_stmt(struct db_stmts *s, size_t i); /* never NULL */
 
@@ -155,22 +156,27 @@ struct db_stmt *db_bind(struct db_stmts *s, size_t i, const struct db_value *v, 
 void db_bind_value(struct db_stmt *st, int i, const struct db_value *v);
 /* The same, run: for one that gives no rows. 0 or -errno. */
 #define DB_RUN(s, i, ...) db_run(DB_STMT((s), (i), __VA_ARGS__))
-int db_run(struct db_stmt *st); /* it is ready again afterwards */
+int db_run(struct db_stmt *st); /* it can be run again afterwards */
 /*
- * The same within a transaction, but a server may not be waited for: what fails is then told by a later statement, or
- * by the commit. db_changes does not count it.
+ * The same within a transaction, without waiting for a server: a later statement, or the commit, returns its error.
+ * db_changes does not count it.
  */
 #define DB_POST(s, i, ...) db_post(DB_STMT((s), (i), __VA_ARGS__))
 int db_post(struct db_stmt *st);
-/* The next row: 1; 0 at the end; or -errno with a sentence. The statement is ready for the next use unless 1. */
+/*
+ * The next row: returns 1; 0 at the end; or -errno with a message in err. Unless it returns 1, the statement is reset.
+ */
 int db_next(struct db_stmt *st, struct err *err);
-/* The first column of a statement that gives one row: 1; 0: there is none, or nothing in it; or -errno. */
+/* The first column of a statement that returns one row: 1; 0 if there is no row, or NULL in it; or -errno. */
 int db_one(struct db_stmt *st, int64_t *ret, struct err *err);
-/* All rows: read makes a thing of this size of each. *ret points to them, for the caller to free. 0 or -errno. */
+/*
+ * All rows: read fills an element of this size from each. *ret points to them; the caller frees it. Returns 0 or
+ * -errno.
+ */
 int db_list(struct db_stmt *st, size_t size, void (*read)(struct db_stmt *st, void *to), void *ret, size_t *ret_n,
             struct err *err);
 
-/* Binding and reading, short. What a statement has no place for is left out. */
+/* Short forms to bind and read. A parameter that the statement lacks is ignored. */
 static inline void db_bind_int(struct db_stmt *st, int i, int64_t v)
 {
     st->engine->bind_int(st, i, v);
@@ -187,11 +193,11 @@ static inline void db_bind_bytes(struct db_stmt *st, int i, struct str v)
 {
     st->engine->bind_bytes(st, i, v);
 }
-static inline int db_place(struct db_stmt *st, const char *name) /* of ":name"; 0: it has none */
+static inline int db_place(struct db_stmt *st, const char *name) /* of ":name"; 0: not in the statement */
 {
     return st->engine->place(st, name);
 }
-static inline int db_step(struct db_stmt *st) /* 1, 0 or -errno; whoever called resets it */
+static inline int db_step(struct db_stmt *st) /* 1, 0 or -errno; the caller resets it */
 {
     return st->engine->step(st);
 }

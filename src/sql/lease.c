@@ -1,6 +1,6 @@
 /*
- * lease.c: a lease is a row. Its epoch is part of a key, so that taking it (which changes the key) waits for whoever
- * holds the row with FOR KEY SHARE, and keeping it (which does not) goes on beside them.
+ * lease.c: a lease is a row. Its epoch is part of a key, so acquiring it (which changes the key) waits for any
+ * transaction that holds the row with FOR KEY SHARE. Renewing it (which does not) runs concurrently.
  */
 #include "sql/lease.h"
 
@@ -42,8 +42,10 @@ enum {
     COUNT
 };
 
-/* clock_timestamp: a statement may have waited. A holder that stops within its transaction must not keep others from
- * taking the lease for ever. */
+/*
+ * clock_timestamp: a statement may have waited. A holder that hangs within its transaction must not keep others from
+ * acquiring the lease forever.
+ */
 #define LATER        "clock_timestamp() + ?3 * interval '1 ms'"
 #define MS_OF(time)  "(extract(epoch FROM " time ") * 1000)::bigint"
 #define HUB_NAME     "'hub/' || h.id"
@@ -103,7 +105,7 @@ void lease_init(struct lease *l, const char *name, int64_t holder, int64_t ms)
     mem_copy_str(l->name, sizeof(l->name), name);
 }
 
-/* Counted from before the server was asked. */
+/* Counted from before the request to the server. */
 static void set_held(struct lease *l, int64_t asked_ms)
 {
     atomic_store(&l->stop_ms, asked_ms + l->ms * 2 / 3);
@@ -114,7 +116,7 @@ static void set_lost(struct lease *l)
     atomic_store(&l->stop_ms, 0);
 }
 
-/* In a transaction, whose commit says whether a standby has it, too. */
+/* In a transaction, whose commit shows whether a standby has it, too. */
 static int take_row(struct leases *s, const struct lease *l, int64_t *ret_epoch, struct err *err)
 {
     static const size_t ways[] = {TAKE_OVER, TAKE_FIRST};
@@ -128,7 +130,7 @@ static int take_row(struct leases *s, const struct lease *l, int64_t *ret_epoch,
     r = db_end(db, r);
     if (r < 0)
         db_fail(db, r, "take a lease in", err);
-    return r == -EBUSY ? 0 : r < 0 ? r : got; /* busy: whoever had it is at its end still */
+    return r == -EBUSY ? 0 : r < 0 ? r : got; /* busy: the previous holder is still finishing */
 }
 
 int lease_take(struct leases *s, struct lease *l, struct err *err)
@@ -138,7 +140,7 @@ int lease_take(struct leases *s, struct lease *l, struct err *err)
 
     if (r == 0) {
         r = take_row(s, l, &epoch, err);
-    } else if (r == 1) { /* 2: the server's clock was set back, and whoever has it may be gone */
+    } else if (r == 1) { /* 2: the server's clock was set back, and the holder may be gone */
         r = taken == 2 ? DB_RUN(&s->st, SHORTEN, DB_TEXT(l->name), DB_INT(0), DB_INT(l->ms)) : 0;
         if (r < 0)
             db_fail(s->st.db, r, "shorten a lease in", err);

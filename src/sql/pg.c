@@ -1,6 +1,6 @@
 /*
  * pg.c: connections, transactions and statements over libpq. Values and rows are binary. Rows are read one by one as
- * they come; when another statement is to be run meanwhile, those still to come are kept until they are asked for.
+ * they arrive. If another statement runs meanwhile, the remaining rows are buffered.
  */
 #include "sql/pg.h"
 
@@ -84,7 +84,7 @@ bool pg_is_lost(const struct pg_db *d)
     return d->over || d->pq.status(d->c) != CONNECTION_OK;
 }
 
-/* What the server, or libpq (res NULL), says of a failure: -errno. */
+/* Stores the failure that the server, or libpq (res NULL), reports. Returns -errno. */
 static int keep_failure(struct pg_db *d, const PGresult *res)
 {
     const char *text = d->pq.error_field(res, PG_DIAG_MESSAGE_PRIMARY);
@@ -119,7 +119,7 @@ void pg_hear_notice(void *arg, const PGresult *res)
 
 /* ---- waiting ---- */
 
-/* What is to be sent is, or an answer is there: 0. The connection is given up when it takes too long. */
+/* Waits until the output is sent or a result arrived. Drops the connection on timeout. */
 static void wait_for(struct pg_db *d, int64_t until_ms)
 {
     int unsent = d->pq.flush(d->c);
@@ -144,7 +144,7 @@ static PGresult *get_result(struct pg_db *d)
     return d->pq.get_result(d->c);
 }
 
-/* Of several the last, but what failed comes before it. */
+/* The last of several results, but an error before it has priority. */
 static PGresult *get_last_result(struct pg_db *d)
 {
     PGresult *last = NULL;
@@ -187,7 +187,7 @@ static int run_text(struct pg_db *d, const char *sql, const char *command)
     return finish_exec(d, d->pq.query(d->c, sql) ? get_last_result(d) : NULL, command);
 }
 
-/* What failed before is what is told. */
+/* Keeps the earlier error. */
 static void run_quietly(struct pg_db *d, const char *sql)
 {
     char why[sizeof(d->why)];
@@ -214,7 +214,7 @@ void pg_look_for_pool(struct pg_db *d)
 {
     int64_t pid = 0;
 
-    d->pooled = true; /* so that nothing is prepared for the question */
+    d->pooled = true; /* so that nothing is prepared for this query */
     if (db_int(&d->db, "SELECT pg_backend_pid()", &pid) == 0)
         d->pooled = pid != d->pq.backend(d->c);
 }
@@ -241,13 +241,13 @@ static int connect_again(struct pg_db *d)
     if (pg_is_lost(d))
         return pg_keep_why(d, -ENOTCONN, d->pq.error(d->c));
     bool hung = d->hung;
-    d->hung = false; /* that is asked first */
+    d->hung = false; /* pg_look_for_pool comes first */
     pg_look_for_pool(d);
     d->hung = hung;
     return 0;
 }
 
-/* While nothing is asked the server says something when it ends the connection. */
+/* When the server ends an idle connection it sends a message first: read it. */
 static void hear_the_end(struct pg_db *d)
 {
     for (int i = 0; i < 4 && !pg_is_lost(d); i++) {
@@ -259,8 +259,8 @@ static void hear_the_end(struct pg_db *d)
 }
 
 /*
- * A commit that waits for a standby goes on doing so when its client is gone. As long as ours does, another would only
- * stand behind it, until the server has no connection left for anybody.
+ * A commit that waits for a standby continues after its client is gone. As long as ours waits, another would only queue
+ * after it, until the server has no free connections left.
  */
 static int check_hung(struct pg_db *d)
 {
@@ -287,7 +287,7 @@ static int make_ready(struct pg_db *d)
     return r == 0 && d->hung && !d->in && !d->active ? check_hung(d) : r;
 }
 
-/* What libpq does not send nobody will answer: the connection is given up. */
+/* Data that libpq does not send gets no result: drops the connection. */
 static int keep_unsent(struct pg_db *d)
 {
     d->over = true;
@@ -345,7 +345,7 @@ static void rollback(struct db *db)
         return;
     if (d->active)
         drop_rows(d->active);
-    settle_posted(d); /* what failed there was told, or is of no more interest */
+    settle_posted(d); /* a failure there was reported, or is irrelevant now */
     run_quietly(d, "ROLLBACK");
     d->in = false;
 }
@@ -416,7 +416,7 @@ static int find_place(struct db_stmt *st, const char *name)
     return i < (size_t)p->n_names ? (int)i + 1 : 0;
 }
 
-/* Where it goes, what was there before freed; NULL: the statement has no place for it. */
+/* The room of a parameter, its previous value freed; NULL: not in the statement. */
 static struct pg_room *take_room(struct pg_stmt *s, int no, int *ret)
 {
     int i = no > 0 && no < PG_PLACES ? s->places.at[no] - 1 : -1;
@@ -477,7 +477,7 @@ void pg_bind_as(struct db_stmt *st, int place, uint32_t type, struct str bytes)
         bind_as(stmt_of(st), i, type, bytes.p, bytes.len);
 }
 
-/* The types are those of the values that are bound, so it is prepared when it is run for the first time. */
+/* The parameter types are those of the bound values, so it is prepared at the first run. */
 static int prepare_on_server(struct pg_db *d, struct pg_stmt *s)
 {
     if (d->pooled || s->connection == d->connections)
@@ -500,7 +500,7 @@ static int send_values(struct pg_db *d, struct pg_stmt *s)
 static int take_answers(struct pg_db *d, size_t n, int r);
 static int leave_pipeline(struct pg_db *d, int r);
 
-/* With what was posted, in one go: the answers to that come first. */
+/* Sends it together with the posted statements; their results come first. */
 static int send_behind(struct pg_db *d, struct pg_stmt *s)
 {
     int r = send_values(d, s);
@@ -534,7 +534,7 @@ static int start(struct pg_stmt *s)
         return r;
     d->active = s;
     s->running = true;
-    if (!d->pq.single_row(d->c)) { /* all of its rows would come at once */
+    if (!d->pq.single_row(d->c)) { /* all of its rows would arrive together */
         drop_rows(s);
         return pg_keep_why(d, -EIO, "libpq does not give rows one by one");
     }
@@ -560,7 +560,7 @@ static void end_active(struct pg_db *d)
     leave_pipeline(d, take_answers(d, 2, 0));
 }
 
-/* Another statement is to be run: what is still to come is kept. */
+/* Another statement is about to run: buffers the remaining rows. */
 static void settle(struct pg_db *d)
 {
     struct pg_stmt *s = d->active;
@@ -611,7 +611,7 @@ static int step(struct db_stmt *st)
 
 /* ---- statements that are not waited for ---- */
 
-/* It is sent, and what libpq has of answers is taken from the socket, so that neither side waits for the other. */
+/* Sends it and reads available results from the socket, so that neither side blocks the other. */
 static int post(struct db_stmt *st)
 {
     struct pg_stmt *s = stmt_of(st);
@@ -628,7 +628,7 @@ static int post(struct db_stmt *st)
     return r;
 }
 
-/* At most so many answers, and the NULL behind each: r, or how the first of them failed that did. */
+/* Reads at most n results, and the NULL after each. Returns r, or the first error. */
 static int take_answers(struct pg_db *d, size_t n, int r)
 {
     bool synced = false;
@@ -653,7 +653,7 @@ static int leave_pipeline(struct pg_db *d, int r)
     return r;
 }
 
-/* The answers to all that was posted: 0, or how the first of them failed that did. */
+/* Reads the results of all posted statements. Returns 0 or the first error. */
 static int settle_posted(struct pg_db *d)
 {
     size_t n = 2 * d->posted + 2;
@@ -747,7 +747,7 @@ int pg_wait(struct db *db, int wake_fd, int64_t ms)
 
     if (pg_is_lost(d))
         return -ENOTCONN;
-    if (take_notes(d)) /* that came with an answer */
+    if (take_notes(d)) /* that arrived with a result */
         return 1;
     struct pollfd p[] = {{.fd = d->pq.socket(d->c), .events = POLLIN}, {.fd = wake_fd, .events = POLLIN}};
     if (poll(p, ARRAY_LEN(p), (int)MIN(ms, INT32_MAX)) <= 0 || !p[0].revents)

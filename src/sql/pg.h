@@ -1,10 +1,10 @@
 /*
- * pg.h: PostgreSQL as an engine of db.h, for a store whose place is a URL. All kinds of tables lie side by side in one
- * database; muster_version has a row for each.
+ * pg.h: PostgreSQL as an engine of db.h, for a store whose place is a URL. All kinds of tables share one database;
+ * muster_version has a row for each.
  *
- * The connection comes by itself: when it is lost, what is under way gives -ENOTCONN, and so does everything else until
- * that transaction is rolled back; the next one connects again. A commit that the server did not answer, or of which it
- * says that the standby may not have it, is a failed one.
+ * It connects automatically. After a lost connection the pending call returns -ENOTCONN, and so does every other until
+ * that transaction is rolled back; the next transaction reconnects. A commit without a reply, or one that the standby
+ * may not have according to the server, has failed.
  */
 #pragma once
 
@@ -25,27 +25,26 @@ static inline bool pg_is(const struct db *db)
 }
 /* The statements by which tables of a kind are made. */
 void pg_print_tables(const struct db_kind *kind, struct buf *out);
-/* Begins a transaction in which nobody else makes, changes or drops tables. */
+/* Starts a transaction in which no other client creates, changes or drops tables. */
 int pg_own_tables(struct db *db);
 /* A value of a type by its number, in PostgreSQL's binary form; it must live until the step. */
 void pg_bind_as(struct db_stmt *st, int place, uint32_t type, struct str bytes);
 /*
- * From now on no statement and no commit is waited for longer than this: the connection is dropped then, and it gives
- * -ENOTCONN. (A commit that waits for a standby the server itself does not end.) 0: as long as it takes.
+ * Limits the wait for each statement and commit: after it the connection is dropped and the call returns -ENOTCONN.
+ * (The server does not end a commit that waits for a standby.) 0: no limit.
  */
 void pg_set_limit(struct db *db, int64_t ms);
-/* From now on db_post waits, so that whoever failed is known; true again at first. */
+/* false: db_post waits, so that a failure can be attributed to its statement. Default: true. */
 void pg_set_posts(struct db *db, bool posts);
 /*
- * Until somebody says NOTIFY on a channel that this connection listens to (1), wake_fd can be read, or the time is over
- * (0). -ENOTCONN: the connection was lost, and who listens must say so again. Outside of a transaction.
+ * Waits for a NOTIFY on a channel that this connection listens to (returns 1), for wake_fd to become readable, or for
+ * the timeout (0). -ENOTCONN: the connection was lost; the caller must LISTEN again. Outside of a transaction.
  */
 int pg_wait(struct db *db, int wake_fd, int64_t ms);
-/* Which of its connections it is: another number than before, and what was said to the server in the last one is
- * forgotten. */
+/* Number of the connection: if it changed, the server has lost all session state. */
 uint64_t pg_connection(const struct db *db);
 /*
- * Whether its disk has room for some 100 KB, as a file that a question needs for a moment: 1, 0 or -errno. What has
- * room in files that are there is still written when it has not. Outside of a transaction.
+ * Whether its disk has room for about 100 KB, the size of a query's temporary file: 1, 0 or -errno. Without room,
+ * writes that fit into existing files still succeed. Outside of a transaction.
  */
 int pg_has_room(struct db *db, struct err *err);

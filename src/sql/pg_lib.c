@@ -1,4 +1,4 @@
-/* pg_lib.c: loads libpq and looks up all the calls we make, or says what is missing. */
+/* pg_lib.c: loads libpq and resolves all functions we call; reports missing ones. */
 #include "sql/pg_lib.h"
 
 #include <dlfcn.h>

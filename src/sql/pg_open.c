@@ -1,4 +1,4 @@
-/* pg_open.c: connects to a server, and looks whether its tables are ours and up to date. */
+/* pg_open.c: connects to a server, and checks whether its tables are ours and current. */
 #include <errno.h>
 
 #include "base/mem.h"
@@ -19,7 +19,7 @@ static int fail_connect(struct pg_db *d, struct err *err)
 
 static int connect_first(struct pg_db *d, const char *url, struct err *err)
 {
-    /* what stands before the URL it may say otherwise, what comes after it not */
+    /* the URL overrides names before it, but not those after it */
     static const char *const names[] = {"connect_timeout", "tcp_user_timeout", "fallback_application_name",
                                         "dbname",          "client_encoding",  NULL};
     const char *const values[] = {"10", "15000", "muster", url, "UTF8", NULL};

@@ -1,4 +1,4 @@
-/* pg_part.c: rows that are read in parts: more than was asked for is read, and kept until the transaction ends. */
+/* pg_part.c: rows that are read in parts: reads ahead and caches until the transaction ends. */
 #include <errno.h>
 
 #include "base/mem.h"
@@ -6,7 +6,7 @@
 #include "sql/pg_conn.h"
 
 #define PART_AHEAD 16384        /* bytes at a time */
-#define AHEAD_KEEP (256u << 10) /* what was larger is not kept for the next */
+#define AHEAD_KEEP (256u << 10) /* larger buffers are freed after use */
 
 void pg_forget_parts(struct pg_db *d)
 {

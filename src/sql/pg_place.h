@@ -4,5 +4,5 @@
 #include <stdbool.h>
 
 bool pg_is_place(const char *place); /* postgres://... */
-/* The URL without its password, nor what follows a question mark, where one may stand too. For free(). */
+/* The URL without its password and query string, which may contain one too. The caller frees it. */
 char *pg_shown_place(const char *url);

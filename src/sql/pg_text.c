@@ -1,4 +1,4 @@
-/* pg_text.c: reads SQL word by word and writes it as PostgreSQL wants it. */
+/* pg_text.c: reads SQL token by token and writes it in PostgreSQL's dialect. */
 #include "sql/pg_text.h"
 
 #include <ctype.h>
@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-/* What is said otherwise there; longer ones first. */
+/* Replacements; longer ones first. */
 static const struct {
     const char *words, *instead;
 } others[] = {

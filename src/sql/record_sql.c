@@ -68,8 +68,10 @@ int record_add_columns(struct db *db, const struct record_kind *kind)
     return r;
 }
 
-/* column = what is put, or what enum field_put makes of that and of what is there. In a change @ is the column, ~@ what
- * it holds, ? what is put, # not known. */
+/*
+ * column = the new value, or the result of enum field_put from the new and the stored one. In a change @ is the column,
+ * ~@ the stored value, ? the new one, # unknown.
+ */
 static void add_change(const char *table, const struct record_field *f, enum field_put put, struct buf *out)
 {
     static const char *const changes[] = {
@@ -99,7 +101,7 @@ static void add_change(const char *table, const struct record_field *f, enum fie
 static void add_mark(struct db *db, const struct record_kind *kind, char how, struct buf *out)
 {
     AUTO_BUF columns = BUF_INIT(COLUMNS_MAX);
-    bool all = how || list_columns(db, kind->table, &columns) < 0; /* a statement that then fails says why */
+    bool all = how || list_columns(db, kind->table, &columns) < 0; /* a later statement reports the failure */
     bool changes = how == '=' || how == '!';
     const char *comma = "";
     char none[24];

@@ -1,13 +1,12 @@
 /*
- * record_sql.h: records by the table of their fields (model/record.h), in SQL. In a statement these marks stand for
- * what the fields of a table say:
+ * record_sql.h: SQL for records by the table of their fields (model/record.h). Marks in a statement:
  *
- *     {jobs}    its columns, to be read: id, parent, ...     {jobs?}   the values to be put: ?1, ?2, ...
- *     {jobs=}   all but the key, to be changed: parent = ?2, ...
- *     {jobs#}   its key                                      {jobs!}   as {jobs=}, but as enum field_put says
- *     {.jobs}   what the table is called here: on a server with the prefix of its kind
+ *   {jobs}    its columns, to read: id, parent, ...        {jobs?}   the values to put: ?1, ?2, ...
+ *   {jobs=}   all except the key, to change: parent = ?2, ...
+ *   {jobs#}   its key                                      {jobs!}   as {jobs=}, but by enum field_put
+ *   {.jobs}   the table's name: on a server with the prefix of its kind
  *
- * ?N is the field of number N. What else a statement binds has numbers from RECORD_MORE on.
+ * ?N is the field of number N. Other values of a statement have numbers from RECORD_MORE on.
  */
 #pragma once
 
@@ -22,15 +21,15 @@ struct buf;
  * reading only, reads as not known. */
 void record_sql(struct db *db, const struct record_kind *const *kinds, const char *sql, struct buf *out);
 
-/* sql with its {.table} marks alone filled in, as there are in a schema. prefix NULL: none. */
+/* Expands only the {.table} marks of sql, as used in a schema. prefix NULL: none. */
 void record_tables(const char *prefix, const char *sql, struct buf *out);
 
-bool record_lacks_columns(struct db *db, const struct record_kind *kind); /* as far as it can be asked */
-/* Columns that the file lacks are added. 0 or -errno; within the caller's transaction. */
+bool record_lacks_columns(struct db *db, const struct record_kind *kind); /* as far as that can be queried */
+/* Adds columns that the file lacks. Within the caller's transaction. Returns 0 or -errno. */
 int record_add_columns(struct db *db, const struct record_kind *kind);
 
 void record_bind(struct db_stmt *st, const struct record_kind *kind, const void *record);
-/* The columns of {table}, which begin at `first`: text and bytes are borrowed until the next step. */
+/* Reads the columns of {table}, starting at `first`: text and bytes are borrowed until the next step. */
 void record_read_at(struct db_stmt *st, int first, const struct record_kind *kind, void *ret);
 static inline void record_read(struct db_stmt *st, const struct record_kind *kind, void *ret)
 {

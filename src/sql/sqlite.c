@@ -1,6 +1,6 @@
 /*
- * sqlite.c: opening SQLite files the one way this store wants them, and turning SQLite's answers into ours.
- * Durability rests on two settings made here: WAL, and synchronous=FULL (the WAL is synced at every commit).
+ * sqlite.c: opens SQLite files with the store's settings, and maps SQLite's errors to ours. Durability depends on two
+ * settings made here: WAL, and synchronous=FULL (the WAL is synced at every commit).
  */
 #include "sql/sqlite.h"
 
@@ -15,20 +15,21 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-#define WAL_PAGES    1000                  /* checkpoint past this many: 4 MB */
-#define WAL_KEEP     (WAL_PAGES * DB_PAGE) /* the WAL is cut back to this when it starts over */
-#define BUSY_MS      5000                  /* how long to wait for another process's write */
-#define OPEN_TRIES   50                    /* two processes may make the file at once: SQLite does not wait then */
+#define WAL_PAGES 1000                  /* checkpoint past this many: 4 MB */
+#define WAL_KEEP  (WAL_PAGES * DB_PAGE) /* the WAL is cut back to this when it starts over */
+#define BUSY_MS   5000                  /* how long to wait for another process's write */
+/* two processes may create the file concurrently: SQLite does not wait then */
+#define OPEN_TRIES   50
 #define OPEN_WAIT_MS 20
 #define URI_MAX      12500 /* a path of 4095 bytes, every one of them escaped */
-#define VACUUM_LEAST 64    /* free pages that may stay: what comes next will use them */
+#define VACUUM_LEAST 64    /* free pages that may stay for later use */
 
 enum mark { MARK_READ, MARK_WRITE, MARK_COMMIT, MARK_ROLLBACK, MARK_COUNT };
 
 struct sqlite_db {
     struct db db;
     sqlite3 *h;
-    sqlite3_stmt *marks[MARK_COUNT]; /* where transactions begin and end: prepared once */
+    sqlite3_stmt *marks[MARK_COUNT]; /* the statements that start and end transactions: prepared once */
     sqlite3_blob *blob;              /* open within a transaction, moved from row to row */
     const char *blob_of;             /* its table */
     int64_t blob_id;
@@ -41,7 +42,7 @@ struct sqlite_stmt {
     int failed; /* why there is no h */
 };
 
-/* SQLite's answer as -errno. */
+/* SQLite's result as -errno. */
 static int errno_of(sqlite3 *h, int rc)
 {
     int sys = h ? sqlite3_system_errno(h) : 0;
@@ -96,7 +97,7 @@ sqlite3 *sqlite_handle(struct db *db)
     return ((struct sqlite_db *)db)->h;
 }
 
-/* The handle remembers SQLite's answer, unless it was not SQLite that failed. */
+/* Uses the error stored in the handle, unless it was not SQLite that failed. */
 static int fail_last(struct db *db, int code, const char *doing, struct err *err)
 {
     sqlite3 *h = sqlite_handle(db);
@@ -161,7 +162,7 @@ static void shut_blob(struct sqlite_db *d)
 
 static void rollback(struct db *db)
 {
-    shut_blob((struct sqlite_db *)db); /* what is open would hold the moment */
+    shut_blob((struct sqlite_db *)db); /* an open blob would keep the snapshot */
     if (in_transaction(db))
         run_mark(db, MARK_ROLLBACK);
 }
@@ -294,7 +295,7 @@ static void tidy(struct db *db, bool all)
     if (!all && d->wal_pages <= WAL_PAGES)
         return;
     sqlite3_wal_checkpoint_v2(d->h, "main", all ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    d->wal_pages = 0; /* the next commit says how large it is now */
+    d->wal_pages = 0; /* the next commit reports its size */
 }
 
 static int64_t used_bytes(struct db *db, UNUSED const char *table)
@@ -378,11 +379,11 @@ static int make_file(const char *path, struct err *err)
     return 0;
 }
 
-/* 0: ours and of our version; 1: empty, to be made; 2: of an older version. Else as db_open says. */
+/* Returns 0: ours and current; 1: empty, to be created; 2: an older version. Other errors as db_open(). */
 static int check_kind(struct db *db, const char *path, const struct db_kind *kind, struct err *err)
 {
     int64_t magic = 0, version = 0, tables = 0;
-    int r = db_begin(db, false); /* one moment: somebody may be making it just now */
+    int r = db_begin(db, false); /* one snapshot: another process may be creating it */
 
     if (r == 0)
         r = db_int(db, "PRAGMA application_id", &magic);
@@ -478,7 +479,7 @@ static int bring_up_to_date(struct db *db, const char *path, const struct db_kin
     return r < 0 ? db_fail(db, r, "bring up to date", err) : 0;
 }
 
-/* SQLite reports "no such file" for a database in WAL mode when it cannot make the files beside it. */
+/* SQLite reports "no such file" for a database in WAL mode if it cannot create the files next to it. */
 static int explain_missing(const char *path, struct err *err)
 {
     struct statvfs fs;
@@ -496,7 +497,7 @@ static int try_open(struct db **ret, const char *path, const struct db_kind *kin
     int rc = open_handle(&d->h, path, mode);
     int r = rc == SQLITE_OK ? set_up(&d->db, kind, mode) : errno_of(d->h, rc);
 
-    if (r < 0) /* what is not open has no name */
+    if (r < 0) /* a handle that is not open has no file name */
         fail_at(r, rc == SQLITE_OK ? sqlite3_extended_errcode(d->h) : rc, "open", path, err);
     else
         r = bring_up_to_date(&d->db, path, kind, mode, err);
@@ -513,9 +514,9 @@ static int try_open(struct db **ret, const char *path, const struct db_kind *kin
 }
 
 /*
- * A journal beside a file of ours can only be the one under which it became a WAL file, come back after a loss of
- * power. SQLite rolls it back, but a connection that found the file in WAL mode then goes on so over a header that says
- * otherwise, and others do not see what it writes. So one connection does only that.
+ * A journal next to our file can only be the one of its switch to WAL mode, restored after a power loss. SQLite rolls
+ * it back. But a connection that found the file in WAL mode then continues in that mode although the header says
+ * otherwise, and others do not see its writes. So one connection does only the rollback.
  */
 static void roll_journal_back(const char *path)
 {
