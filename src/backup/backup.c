@@ -1,11 +1,10 @@
 /*
- * backup.c: a data folder into a bundle. The order is what makes it consistent (K1):
+ * backup.c: writes a data folder to a bundle. The order of steps makes it consistent (K1):
  *
- *   1. every log file is opened, and the last row of each noted: a log only ever grows, and an open file stays readable
- *      when it is unlinked
- *   2. one moment of history.db; 3. one moment of muster.db
- *   4. a log that history calls done is in chunks and is left out. Any other must still have its file: else it was
- *      compacted between 1 and 2, and all begins again. So it must when a log was begun meanwhile.
+ *   1. open every log file and note its last row: a log only grows, and an open file stays readable after unlink
+ *   2. open a snapshot of history.db, then 3. a snapshot of muster.db
+ *   4. skip logs that history has as done: they are in chunks. Any other must still have its file; otherwise it was
+ *     compacted between 1 and 2, and the backup starts over. It also does if a log was created meanwhile.
  *
  * A batch is in a log from its acknowledgement until its chunks are durable, so 1 before 2 loses none. muster.db comes
  * last because it gets a batch's blobs before the log gets the batch. Rows of logs are read in short steps, since the
@@ -49,7 +48,7 @@ struct backup {
     struct backup_sum sum;
 };
 
-/* ---- one moment of everything ---- */
+/* ---- snapshots of all files ---- */
 
 static void let_go(struct backup *b)
 {
@@ -69,7 +68,7 @@ static int open_log(struct backup *b, int64_t n, bool sealed, struct err *err)
     int r = log_open_read(&l.db, path, sealed, err);
 
     if (r == -ENOENT || r == -ENODATA)
-        return 0; /* compacted just now: its chunks will be seen; or only just begun */
+        return 0; /* just compacted: its chunks will be visible; or just created */
     if (r == -EUCLEAN || r == -EINVAL) {
         b->sum.damaged++;
         return 0;
@@ -97,7 +96,7 @@ static int open_snapshot(struct db **ret, const char *dir, const char *file, con
         return r;
     r = db_begin(*ret, false);
     if (r == 0)
-        r = db_int(*ret, "SELECT count(*) FROM sqlite_master", &any); /* the moment is now */
+        r = db_int(*ret, "SELECT count(*) FROM sqlite_master", &any); /* this starts the snapshot */
     return r == 0 ? 0 : db_fail(*ret, r, "read", err);
 }
 
@@ -129,8 +128,7 @@ static int fits(struct backup *b)
         l->done = b->history && asked(b->history, "SELECT done FROM mark WHERE log = ?1", l->n) != 0;
         if (!l->done && access(path, F_OK) < 0)
             return 0;
-        if (!l->done &&
-            is_sealed(b, l->n)) /* nothing more comes, and all of it was there before this moment of muster.db */
+        if (!l->done && is_sealed(b, l->n)) /* no more rows follow, and all existed before this snapshot of muster.db */
             db_int(l->db, "SELECT coalesce(max(id), 0) FROM batch", &l->last);
     }
     return asked(b->main, "SELECT count(*) FROM logs WHERE n > ?1 AND compacted = 0", newest) == 0;
@@ -156,7 +154,7 @@ static int take_moment(struct backup *b, struct err *err)
     if (r == 0)
         r = open_snapshot(&b->main, b->dir, "muster.db", &records_kind, err);
     if (r == 0)
-        r = open_snapshot(&b->wandb, b->dir, WANDB_FILE, &wandb_kind, err); /* any moment of it will do */
+        r = open_snapshot(&b->wandb, b->dir, WANDB_FILE, &wandb_kind, err); /* any snapshot of it will do */
     if (r == -ENOENT || r == -ENODATA)
         r = b->main ? 0 : r;
     return r < 0 ? r : fits(b);
@@ -249,7 +247,7 @@ static int put_table(struct backup *b, struct db *db, const char *name, const st
             sqlite3_bind_int64(st, 1, last);
             sqlite3_bind_int64(st, 2, log->last);
             r = put_rows(b, st, &last, err);
-            sqlite3_reset(st); /* the reading ends here: whoever waits for it goes on */
+            sqlite3_reset(st); /* the read ends here, so that a waiting writer can continue */
         }
     else if (r == 0)
         r = put_rows(b, st, &last, err);
@@ -379,7 +377,7 @@ static int put_all(struct backup *b, int64_t now_ms, struct err *err)
     buf_varint(&head, (uint64_t)b->total);
     r = r ?: bundle_put(&b->out, PART_HEAD, buf_str(&head), err) ?: put_files(b, err);
     r = r ?: put_db(b, b->main, "muster.db", NULL, err);
-    db_close(b->main); /* its WAL may be begun anew */
+    db_close(b->main); /* lets its WAL restart */
     b->main = NULL;
     for (size_t i = 0; i < b->n_logs && r == 0; i++) {
         char name[48];

@@ -1,10 +1,11 @@
 /*
- * backup.h: a data folder into one file and back, also while a hub has it open.
+ * backup.h: backs up a data folder to one file and restores it, also while a hub has it open.
  *
- * K1 Every batch that was acknowledged before the backup began is in it exactly once, and every blob it names. K2 The
- * hub is never waited for and never made to wait: reading holds no lock that a writer needs. K3 A backup that is
- * damaged or cut off is refused before anything is changed. K4 kill -9 or a failure at any point of a restore leaves
- * the folder as it was, or wholly replaced. K5 What a newer muster wrote is refused with a sentence.
+ * K1 Every batch that was acknowledged before the backup started is in it exactly once, with every blob it names.
+ * K2 The backup never waits for the hub and never delays it: reading holds no lock that a writer needs.
+ * K3 A damaged or truncated backup is refused before anything is changed.
+ * K4 kill -9 or a failure at any point of a restore leaves the folder as it was, or wholly replaced.
+ * K5 A backup of a newer muster is refused with a message in err.
  */
 #pragma once
 
@@ -27,16 +28,17 @@ struct backup_sum {
     char version[32];               /* of the muster that made it */
 };
 
-/* To an open file; syncing and naming it is the caller's. now_ms is written into it. */
+/* Writes to an open file; the caller syncs and names it. now_ms is stored in it. */
 int backup_write(const char *dir, int fd, int64_t now_ms, const struct backup_watch *watch, struct backup_sum *ret,
                  struct err *err);
 
-/* Reads all of it and checks what can be checked. 0 or -errno with a sentence. */
+/* Reads all of it and checks what can be checked. Returns 0, or -errno with a message in err. */
 int backup_check(const char *path, const struct backup_watch *watch, struct backup_sum *ret, struct err *err);
 
 /*
- * Checked first, then into a folder beside, then put in place. -ENOTEMPTY when dir has something in it and force is not
- * set; with force the old folder is kept, and old (4096 bytes) says where; else it is empty.
+ * Checks the backup, writes it to a temporary folder next to dir, then renames that. Returns -ENOTEMPTY if dir is not
+ * empty and force is not set. With force the old folder is kept, and old (4096 bytes) gets its path; otherwise old is
+ * empty.
  */
 int backup_restore(const char *path, const char *dir, bool force, const struct backup_watch *watch,
                    struct backup_sum *ret, char *old, struct err *err);

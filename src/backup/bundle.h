@@ -2,8 +2,9 @@
  * bundle.h: the container of a backup: a file of numbered parts, each with a checksum over itself and all before it.
  * docs/internals/backup.md is the specification.
  *
- * B1 A bundle that was cut off, or of which any byte is another, is refused. B2 A newer version is refused with a
- * sentence. B3 Reading needs the memory of one part, at most BUNDLE_PART_MAX, however large the file claims to be.
+ * B1 A truncated bundle, or one with any changed byte, is refused.
+ * B2 A newer version is refused with a message in err.
+ * B3 Reading needs the memory of one part, at most BUNDLE_PART_MAX, whatever size the file claims.
  */
 #pragma once
 
@@ -39,6 +40,8 @@ struct bundle_reader {
     struct buf raw, payload;
 };
 int bundle_open(struct bundle_reader *r, struct err *err);
-/* 1 and the next part, whose payload is good until the next call; 0 after the last one, when nothing follows it. */
+/*
+ * Returns 1 and the next part, whose payload is valid until the next call; 0 after the last one, if nothing follows it.
+ */
 int bundle_next(struct bundle_reader *r, enum part_type *ret_type, struct str *ret, struct err *err);
 void bundle_reader_fini(struct bundle_reader *r);

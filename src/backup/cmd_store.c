@@ -1,4 +1,4 @@
-/* cmd_store.c: `muster store`: a store on PostgreSQL made, looked at, read through, and moved to or from a folder. */
+/* cmd_store.c: `muster store`: creates, shows and checks a store on PostgreSQL, and moves one to or from a folder. */
 #include <errno.h>
 
 #include "backup/move.h"
@@ -293,7 +293,7 @@ static int move_store(const struct store_cmd_conf *conf, const char *from, const
     return r;
 }
 
-/* libpq takes it from the environment. */
+/* libpq reads it from the environment. */
 static int take_password(const char *path, struct err *err)
 {
     AUTO_BUF password = {0};

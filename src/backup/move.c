@@ -1,6 +1,6 @@
 /*
- * move.c: moves a store: table after table, each in a transaction that also notes how far it is; chunks some at a time,
- * in the order of their numbers, so that those that are there tell where to go on.
+ * move.c: moves a store table by table, each in a transaction that also records the progress; chunks in batches, in the
+ * order of their ids, so that the existing ones show where to continue.
  */
 #include "backup/move.h"
 
@@ -23,7 +23,7 @@
 #define SQL_MAX    8192
 #define STEP_BYTES (4 << 20) /* chunks of a transaction */
 
-/* In this order: what a trigger adds to a table goes when it is that one's turn. */
+/* In this order: rows that a trigger adds to a table are deleted when it is that table's turn. */
 static const struct {
     const char *name, *order;
 } tables[] = {
@@ -109,7 +109,7 @@ static int settle_source(const char *from, struct err *err)
     bool server = pg_is_place(from);
     struct store_conf conf = {.dir = from,
                               .url = server ? from : NULL,
-                              .hub = -clock_wall_ms(), /* nobody's */
+                              .hub = -clock_wall_ms(), /* no hub has it */
                               .gone = is_gone,
                               .now_ms = clock_wall_ms,
                               .decoder = &hub_decoder};
@@ -188,7 +188,7 @@ static int refuse_full(struct move *m, struct err *err)
                        : 0;
 }
 
-/* Another when somebody used the source in between: chunks are not the same any more, or logs hold something. */
+/* Changes when another process used the source in between: the chunks differ, or logs have rows. */
 static char *mark_of(struct move *m)
 {
     AUTO_BUF out = BUF_INIT(1 << 20);
@@ -222,7 +222,7 @@ static int set_moving(struct move *m, const char *sql, struct err *err)
     return fail_write(m->b, r, err);
 }
 
-/* A move was begun there: 1: it goes on; 0: it begins anew, since the source is another by now; -errno. */
+/* A move there is unfinished. Returns 1: resume; 0: start over, since the source has changed; -errno. */
 static int find_moving(struct move *m, struct err *err)
 {
     AUTO_FREE char *mark = mark_of(m), *from = m->to_server ? mem_str(m->from) : pg_shown_place(m->from);
@@ -291,7 +291,7 @@ static void read_column(struct db_stmt *st, void *to)
     c->type = (int)db_number(st, 1);
 }
 
-/* Those that both sides have: a server has some for itself. */
+/* Columns that both sides have: a server has some additional ones. */
 static int find_columns(struct move *m, const char *table, struct move_column ret[COLUMNS], size_t *ret_n,
                         struct err *err)
 {
@@ -386,7 +386,7 @@ static int copy_table(struct move *m, size_t i, struct err *err)
     return fail_write(m->b, r ?: db_exec(m->b, empty), err) ?: copy_rows(m, tables[i].name, tables[i].order, err);
 }
 
-/* ---- which batches were taken ---- */
+/* ---- accepted batches ---- */
 
 static int put_range(struct db_stmt *st, int64_t node, uint64_t run, uint64_t first, uint64_t last, int64_t log)
 {
@@ -472,7 +472,7 @@ static int seen_to_folder(struct move *m, struct err *err)
     return r < 0 ? r : fail_write(m->b, put, err);
 }
 
-/* All of them are in chunks; their rows are what runs and blobs are kept by. */
+/* All logs are in chunks; runs and blobs are kept for as long as their rows. */
 static int copy_logs(struct move *m, struct err *err)
 {
     AUTO_FREE struct log_sum *v = NULL;
@@ -614,7 +614,7 @@ static int compare(struct move *m, struct err *err)
     return 0;
 }
 
-/* What counts up goes on behind what is there. */
+/* Counters continue after the existing values. */
 static int set_counters(struct move *m, struct err *err)
 {
     static const struct {
@@ -638,7 +638,7 @@ static int set_counters(struct move *m, struct err *err)
     return fail_write(m->b, r < 0 ? r : db_exec(m->b, sql), err);
 }
 
-/* New logs of a folder get numbers behind those of chunks, too: a row remembers the highest. */
+/* New logs of a folder must have numbers above those of chunks: a row stores the highest. */
 static int note_last_log(struct move *m, struct err *err)
 {
     int64_t last = 0, chunks = 0;
@@ -653,7 +653,7 @@ static int note_last_log(struct move *m, struct err *err)
     return fail_write(m->b, r, err);
 }
 
-/* They lie apart from the rest, and what is there already does no harm: from the beginning each time. */
+/* These are separate from the rest, and existing rows do no harm: copies everything each time. */
 static int carry_wandb(struct move *m, struct err *err)
 {
     struct wandb_carried c;
@@ -696,7 +696,7 @@ static int move_all(struct move *m, struct err *err)
     return r < 0 ? r : end_move(m, err);
 }
 
-/* A folder without a store would get one by being looked at. */
+/* Opening a folder without a store would create one. */
 static int refuse_nothing(const char *from, struct err *err)
 {
     AUTO_FREE char *path = mem_fmt("%s/muster.db", from);

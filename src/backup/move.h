@@ -1,10 +1,11 @@
 /*
- * move.h: a store from a folder to a PostgreSQL server, or back; and what is said of one.
+ * move.h: moves a store from a folder to a PostgreSQL server, or back; checks one and shows its status.
  *
- * V1 All that was acknowledged is there afterwards, once: what is still in logs becomes chunks first, by the same code
- * as always, so that only records, chunks and the numbers of batches that were taken have to be moved. V2 kill -9 at
- * any point: the same call goes on, and until it has come to its end no hub opens what is half moved. V3 Neither side
- * is in use meanwhile. What is moved from is left as it is. V4 At the end both sides are counted, table by table.
+ * V1 Everything acknowledged is in the destination afterwards, once. Logs are compacted first, by the usual code, so
+ *    only records, chunks and the numbers of accepted batches are moved.
+ * V2 kill -9 at any point: the same call resumes, and until it is complete no hub opens the destination.
+ * V3 Neither side is in use meanwhile. The source is unchanged.
+ * V4 At the end both sides are counted, table by table.
  */
 #pragma once
 
@@ -14,26 +15,26 @@ struct buf;
 
 struct move_sum {
     int64_t records, chunks, bytes; /* bytes of chunks */
-    bool resumed;                   /* a move that had been broken off went on */
+    bool resumed;                   /* resumed an interrupted move */
 };
-/* One of the two is postgres://... -EBUSY: a hub has it; -ENOTEMPTY: there is something else already. */
+/* Either from or to is postgres://... Returns -EBUSY if a hub uses it; -ENOTEMPTY if the destination has other data. */
 int store_move(const char *from, const char *to, const struct backup_watch *watch, struct move_sum *ret,
                struct err *err);
 
-/* ---- looking at one ---- */
+/* ---- check and status ---- */
 struct store_sum {
     int64_t nodes, chunks, damaged_chunks, bytes;
-    int64_t batches, damaged_batches; /* that are not in chunks yet */
-    int64_t astray;                   /* rows of logs that are not there any more */
+    int64_t batches, damaged_batches; /* not in chunks yet */
+    int64_t astray;                   /* rows of logs that no longer exist */
 };
-/* Reads every chunk and every batch, beside a running hub or not. */
+/* Reads every chunk and every batch; works while a hub is running. */
 int store_check(const char *place, const struct backup_watch *watch, struct store_sum *ret, struct err *err);
 
 struct status_hub {
-    int64_t id, logs, batches; /* what it has still to make into chunks */
+    int64_t id, logs, batches; /* its logs to compact */
     char url[256], name[64], version[64];
     int64_t started_ms, until_ms, now_ms;
-    bool here, leads, differs; /* differs: its settings are not those of the one that leads */
+    bool here, leads, differs; /* differs: its settings differ from those of the leader */
 };
 struct status_sum {
     struct status_hub *hubs; /* for free() */

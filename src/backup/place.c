@@ -1,4 +1,4 @@
-/* place.c: a store's place, looked at: its tables made, its chunks read, who uses it. */
+/* place.c: the place of a store: creates its tables, checks its chunks, shows its users. */
 #include <errno.h>
 
 #include "backup/move.h"

@@ -1,7 +1,7 @@
 /*
- * restore.c: a bundle into a data folder. It is read twice: once to see that it is whole, then into a folder beside the
- * one it is for, which is put in place by one rename (K3, K4). The tables are as the bundle says, so that an older
- * backup comes back as it was; the hub brings it up to date when it opens it.
+ * restore.c: writes a bundle to a data folder. Reads it twice: first to check that it is complete, then into a folder
+ * next to the destination, which one rename puts in place (K3, K4). The tables are as in the bundle, so that an older
+ * backup is restored unchanged; the hub upgrades it when it opens it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 enum { SQL_MAX = 256, COLUMNS_MAX = 128, NAME_LEN = 128, FILES_MAX = 64 };
 
 struct restore {
-    const char *path, *dir; /* dir NULL: only look */
+    const char *path, *dir; /* dir NULL: only check */
     const struct backup_watch *watch;
     struct backup_sum sum;
     uint64_t started; /* rows before this database */
@@ -280,7 +280,7 @@ static int end_db(struct restore *x, struct str part, struct err *err)
     for (size_t i = 0; i < x->n_later && r == 0; i++)
         r = make(x, x->later[i], err);
     if (r == 0) {
-        /* WAL from the start, so that whoever opens it finds it as a hub leaves it */
+        /* WAL mode from the start: the same state as a hub leaves it */
         int rc = sqlite3_exec(x->h, "COMMIT", NULL, NULL, NULL);
         if (rc == SQLITE_OK)
             rc = sqlite3_exec(x->h, "PRAGMA locking_mode=NORMAL; PRAGMA journal_mode=WAL", NULL, NULL, NULL);
