@@ -1,6 +1,6 @@
 /*
- * clickhouse.c: keeps samples in ClickHouse: rows go there in large INSERTs, questions are answered by it. One
- * connection is the feeding thread's; those who ask take one out of a pool.
+ * clickhouse.c: stores samples in ClickHouse with large INSERTs, and runs queries on it. The feeding thread has one
+ * connection; queries use a pool.
  */
 #include "clickhouse/clickhouse.h"
 
@@ -24,7 +24,7 @@
 #define SQL_MAX         (4u << 20)
 #define ANSWER_MAX      (128u << 20)
 #define POOL_KEEP       4
-#define TIDY_MS         3600000 /* old days are looked for this often */
+#define TIDY_MS         3600000 /* interval of the deletion of old days */
 #define DAY_MS          86400000
 
 struct idle_link {
@@ -49,7 +49,7 @@ struct click {
     pthread_mutex_t lock;
     struct idle_link *idle;
     size_t n_idle;
-    char why[160]; /* it is away */
+    char why[160]; /* why it is unreachable */
 };
 
 static struct click *own(struct archive *a)
@@ -102,8 +102,10 @@ static int make_tables(struct click *c, struct err *err)
     return r;
 }
 
-/* On each replica, else it would have nothing when it is needed. One that is away is tried again; the one in use must
- * have them. */
+/*
+ * Creates the tables on each replica; otherwise a replica would be empty when it is needed. Unreachable ones are
+ * retried; the one in use must succeed.
+ */
 static int make_everywhere(struct click *c, struct err *err)
 {
     int r = 0;
@@ -123,7 +125,7 @@ static int make_everywhere(struct click *c, struct err *err)
     return r;
 }
 
-/* Whole days that are older than what is to be kept. */
+/* Deletes whole days that are older than the retention. */
 static int drop_old(struct click *c, int64_t now_ms, struct err *err)
 {
     int r = 0;
@@ -205,7 +207,7 @@ static int click_send(struct archive *a, struct err *err)
     }
     if (r < 0 && r != -ECANCELED) {
         set_away(c, r, err);
-        c->made = 0; /* somebody may have changed the tables */
+        c->made = 0; /* the tables may have been changed */
     }
     click_rows_reset(&c->rows);
     return r < 0 ? r : (int)n;
@@ -216,7 +218,7 @@ static void click_stop(struct archive *a)
     atomic_store(&own(a)->stopped, true);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static int take_link(struct click *c, struct idle_link **ret, struct err *err)
 {

@@ -12,16 +12,18 @@ struct buf;
 struct click_conf {
     const char *url;           /* place.h */
     const char *password_file; /* NULL: none is needed */
-    int64_t keep_ms;           /* days older than this are dropped there; 0: none */
+    int64_t keep_ms;           /* days older than this are deleted there; 0: never */
 };
-/* Asks nothing yet: a server that is away is no reason not to start. -EINVAL, or why the file cannot be read. */
+/*
+ * Sends no request: an unreachable server must not prevent a start. Returns -EINVAL, or the error of reading the file.
+ */
 int clickhouse_open(struct archive **ret, const struct click_conf *conf, struct err *err);
 void clickhouse_close(struct archive *a);
-int clickhouse_check(const struct click_conf *conf, struct err *err); /* would it be understood? */
-/* Does this address lead to another machine without TLS? Its host goes to ret. */
+int clickhouse_check(const struct click_conf *conf, struct err *err); /* checks the settings */
+/* Whether this address leads to another machine without TLS. Its host goes to ret. */
 bool clickhouse_in_clear(const char *url, char ret[SECRET_HOST_MAX]);
 
-/* What a replica says. */
+/* Status of a replica. */
 struct click_host {
     char host[264], version[32];
     bool up;
@@ -36,5 +38,6 @@ int clickhouse_status(const struct click_conf *conf, struct click_host ret[CLICK
 
 /* For `muster store init`. */
 bool clickhouse_is_place(const char *url);
-int clickhouse_init(const struct click_conf *conf, struct err *err);     /* makes the tables, or adds what they lack */
-int clickhouse_print(const char *url, struct buf *out, struct err *err); /* the statements, and what was not tried */
+int clickhouse_init(const struct click_conf *conf, struct err *err); /* creates the tables, or adds missing parts */
+/* the statements, and those that were not tried */
+int clickhouse_print(const char *url, struct buf *out, struct err *err);

@@ -8,14 +8,14 @@
 #include "net/curl_lib.h"
 
 #define CONNECT_MS  2000
-#define FAILURE_MAX 140 /* of what the server says: it stands on screens */
+#define FAILURE_MAX 140 /* maximum length of the server's message: screens show it */
 
 struct click_link {
     struct curl_lib curl;
     CURL *easy;
     struct curl_slist *headers;
     const struct click_place *place;
-    size_t host; /* the one to ask */
+    size_t host; /* the one to query */
     size_t back; /* the one to go back to */
     bool pinned;
     const struct click_query *query;

@@ -1,4 +1,4 @@
-/* place.c: takes an address of ClickHouse apart. */
+/* place.c: parses an address of ClickHouse. */
 #include "clickhouse/place.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static int refuse(struct err *err, const char *what)
     return err_set(err, -EINVAL, "samples: %s: write clickhouse://user@host:8123/database", what);
 }
 
-/* "host", "host:port", "[::1]:port": with a port, as an address has it. */
+/* "host", "host:port", "[::1]:port": adds the default port if missing. */
 static bool read_host(struct str s, bool secure, char *ret, size_t size)
 {
     int close = str_rfind(s, "]"), colon = str_rfind(s, ":");

@@ -15,8 +15,8 @@ struct click_place {
     size_t n_hosts;
     bool secure;     /* https */
     bool replicated; /* the tables are, with ZooKeeper and the macros {shard} and {replica} */
-    int64_t quorum;  /* so many replicas have a row before it is taken for kept; 0: the one that was asked */
+    int64_t quorum;  /* number of replicas that must have a row before it counts as stored; 0: only the queried one */
 };
 
-/* -EINVAL with a sentence. A password in it is refused: those are read from a file. */
+/* Returns -EINVAL with a message in err. A password in it is an error: passwords are read from a file. */
 int click_place_read(struct str url, struct click_place *ret, struct err *err);

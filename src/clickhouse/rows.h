@@ -8,11 +8,11 @@
 #define CLICK_DAYS       32u /* an INSERT into many partitions is refused */
 #define CLICK_ROWS_BYTES (256u << 20)
 
-/* Rows of one table; zero-initialise, ended with click_heap_fini. */
+/* Rows of one table; zero-initialise, free with click_heap_fini(). */
 struct click_heap {
     struct buf bytes;
     size_t n_rows;
-    size_t *ends; /* where an INSERT must end, since there are too many days in it */
+    size_t *ends; /* where an INSERT must end, because it would have too many days */
     size_t n_ends, cap_ends;
     int64_t days[CLICK_DAYS];
     size_t n_days;
@@ -24,5 +24,5 @@ void click_rows_add(struct click_rows *r, const struct archive_batch *b);
 size_t click_rows_count(const struct click_rows *r);
 void click_rows_reset(struct click_rows *r);
 void click_rows_fini(struct click_rows *r);
-/* The INSERTs of a heap, one after the other: *at counts from 0. False: that was the last. */
+/* The INSERTs of a heap, in order: *at counts from 0. Returns false after the last. */
 bool click_heap_piece(const struct click_heap *h, size_t *at, struct str *ret);
