@@ -1,6 +1,6 @@
 /*
- * feature.c: joins the other hubs before the store is opened, tells features what the others changed, and says on every
- * screen what is wrong between them.
+ * feature.c: joins the other hubs before the store is opened, notifies features about their changes, and shows problems
+ * between hubs on every screen.
  */
 #include "cluster/feature.h"
 
@@ -16,7 +16,7 @@
 #include "hub/self.h"
 #include "hub/server.h"
 
-#define AWAY_SAID_MS 3000 /* a moment without the server is no news */
+#define AWAY_SAID_MS 3000 /* shorter outages are not shown */
 #define OWN_NAMES                                                                                                      \
     "config,listen,data,start_empty,store,store_password_file,advertise,address,host_names,log_level,log_format,tls,"  \
     "tls_cert,"                                                                                                        \
@@ -27,8 +27,8 @@
 
 struct hub_cluster {
     struct hub *h;
-    struct member *m; /* NULL: it is alone */
-    char url[256];    /* as the others were told */
+    struct member *m; /* NULL: single hub */
+    char url[256];    /* as published to the other hubs */
     bool led, away;
     size_t n;
 };
@@ -42,7 +42,7 @@ struct member *cluster_member(struct hub *h)
 
 /* ---- settings ---- */
 
-/* What hubs have in common, as one word: those that are each one's own are left out. */
+/* Hash of the settings that hubs have in common; settings of each single hub are excluded. */
 static void conf_hash(const struct hub_conf *conf, char out[24])
 {
     AUTO_BUF text = BUF_INIT(4u << 20);
@@ -101,7 +101,7 @@ void cluster_flags(const struct hub_conf *conf, const char *data, struct buf *ou
         buf_addf(out, " --store-password-file %s", c->password_file);
 }
 
-/* ":8765"; NULL: it says none. */
+/* ":8765"; NULL if it has no port. */
 static const char *port_of(const char *url)
 {
     const char *host = strstr(url, "://") + 3, *end = strrchr(host, ']');
@@ -109,7 +109,7 @@ static const char *port_of(const char *url)
     return strchr(end ? end : host, ':');
 }
 
-/* Where it is reached: with the port it listens on where none is said. "": not known yet, or never. */
+/* URL of this hub, with the port it listens on if none is configured. "": not known yet, or never. */
 static void own_url(const struct hub_cluster *c, char out[256])
 {
     const struct cluster_settings *s = feature_settings(&c->h->conf, &cluster_feature);
@@ -242,7 +242,7 @@ static void tell_change(void *arg, const struct other_record *r)
     hub_news(arg, &(struct news){.kind = NEWS_RECORD, .now_ms = clock_wall_ms(), .record = r});
 }
 
-/* Before the others load: what changes from here on they are told. */
+/* Before the other features load: they are notified about all changes from now on. */
 static int follow_others(void *self, struct err *err)
 {
     struct hub_cluster *c = self;
@@ -253,7 +253,7 @@ static int follow_others(void *self, struct err *err)
     return member_follow(c->m, c->h->loop, tell_change, c->h, err);
 }
 
-/* ---- how it stands ---- */
+/* ---- status ---- */
 
 static void say_changes(void *self, UNUSED int64_t now_ms)
 {
@@ -287,7 +287,7 @@ static const struct hub_row *find_leader(const struct member_stat *st)
     return NULL;
 }
 
-/* Without what was being done, and to which server. */
+/* Removes the action and the server from the message. */
 static const char *reason_of(const char *why)
 {
     const char *at = strstr(why, "': "), *failed = strstr(why, " failed: ");
@@ -310,7 +310,7 @@ static const char *name_of(const struct hub_row *h)
     return h->url[0] ? h->url : h->name;
 }
 
-/* After what an operator must repair: an upgrade of one hub after the other passes through this state. */
+/* Shown after problems that an operator must repair: an upgrade of one hub at a time passes through this state. */
 static void version_notice(const struct member_stat *st, const struct hub_row *leader, char out[NOTICE_MAX])
 {
     struct build first, other;

@@ -1,4 +1,4 @@
-/* feed.c: one look at all tables that the hubs keep in memory, as of one moment. */
+/* feed.c: reads all tables that the hubs keep in memory, from one snapshot. */
 #include "cluster/feed.h"
 
 #include <errno.h>
@@ -105,7 +105,7 @@ static int read_gone(struct change_feed *f, struct feed_item ***tail, struct err
     return r;
 }
 
-/* Most often only this hub changed anything: then one question is enough. 1: nothing is to be read, 0, -errno. */
+/* Usually only this hub changed anything: then one query is enough. Returns 1: nothing to read, 0, or -errno. */
 static int find_none(struct change_feed *f, struct err *err)
 {
     struct db *db = f->st.db;
@@ -150,7 +150,7 @@ int feed_read(struct change_feed *f, struct feed_item ***tail, struct err *err)
     }
     r = db_one(db_stmt(&f->st, OLDEST), &oldest, err);
     r = MIN(r, 0);
-    if (r == 0 && f->from) { /* what is dropped first: it may have been put again since */
+    if (r == 0 && f->from) { /* deletions first: a deleted record may have been put again since */
         r = read_gone(f, tail, err);
         for (size_t i = 0; i < ARRAY_LEN(tables) && r == 0; i++)
             r = read_table(f, tables[i].stmt, tables[i].kind, tail, err);

@@ -1,9 +1,9 @@
 /*
- * feed.h: what other hubs changed, read from the tables. Each row there says by which transaction it was changed last
- * (`changed`) and by which hub; what was dropped is in `gone`.
+ * feed.h: reads the changes of other hubs from the tables. Each row has the transaction that last changed it
+ * (`changed`) and its hub; deleted rows are listed in `gone`.
  *
- * A transaction that began early may commit late, so rows are read again from the oldest one that was still under way
- * at the last time: nothing is skipped, and some are given twice.
+ * A transaction that started early may commit late, so each read starts at the oldest transaction that was still in
+ * progress at the previous read: nothing is skipped, and some changes are returned twice.
  */
 #pragma once
 
@@ -18,12 +18,12 @@ struct feed_item {
 
 struct change_feed {
     struct db_stmts st;
-    int64_t hub;         /* whose own changes are left out */
-    int64_t from;        /* the first transaction to be looked at; 0: none yet */
-    uint64_t connection; /* in which that was so */
+    int64_t hub;         /* its own changes are skipped */
+    int64_t from;        /* the first transaction to read; 0: none yet */
+    uint64_t connection; /* in which from was read */
 };
 void feed_init(struct change_feed *f, struct db *db, int64_t hub);
 void feed_fini(struct change_feed *f);
-/* What changed since the last time, for free(), onto *tail. From the first time on nothing is missed. */
+/* Changes since the last call, appended to *tail; the caller frees them. After the first call nothing is missed. */
 int feed_read(struct change_feed *f, struct feed_item ***tail, struct err *err);
-int64_t feed_tidy(struct change_feed *f, int64_t older_ms); /* forgets what was dropped so long ago */
+int64_t feed_tidy(struct change_feed *f, int64_t older_ms); /* deletes entries of `gone` that are older */

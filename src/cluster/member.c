@@ -1,6 +1,6 @@
 /*
- * member.c: the thread. Each round it keeps its leases, looks who is there, takes numbers ahead and reads what changed;
- * then it waits until somebody notifies, or the next round is due. What fails is tried again in the next round.
+ * member.c: the thread. Each round it renews its leases, lists the hubs, reserves ids and reads changes; then it waits
+ * for a NOTIFY, or the next round. Failed steps are retried in the next round.
  */
 #include "cluster/member.h"
 
@@ -21,19 +21,19 @@
 #include "store/kinds.h"
 
 #define HERE_MS   15000 /* how long the lease of a hub lasts */
-#define LEADER_MS 10000 /* and the leader's: who leads next is known this long after one died */
-#define ANSWER_MS 4000  /* a server that takes longer is away */
+#define LEADER_MS 10000 /* of the leader's: a dead leader is replaced after this time */
+#define ANSWER_MS 4000  /* a server that takes longer is unreachable */
 #define ROUND_MS  1000
-#define KEEP_MS   2000       /* leases are kept so often */
-#define ROOM_MS   900        /* between these it is asked whether its disk has room: each second it must answer */
-#define FEED_MS   5000       /* what changed is read so often without being told */
-#define REST_MS   500        /* and no more often, where very much changes */
-#define QUIET_MS  6000       /* a hub that has not kept its lease for so long is missed */
-#define POLL_MS   500        /* and so often where nobody can tell: through a pool of connections */
-#define FORGET_MS 86400000ll /* what is remembered of hubs that are gone, and of what was dropped */
+#define KEEP_MS   2000       /* interval of lease renewals */
+#define ROOM_MS   900        /* interval of the check for disk space: detects a hung server within a second */
+#define FEED_MS   5000       /* interval of reading changes without a NOTIFY */
+#define REST_MS   500        /* minimum interval under many changes */
+#define QUIET_MS  6000       /* a hub that has not renewed its lease for this long is missed */
+#define POLL_MS   500        /* interval where NOTIFY does not work: through a connection pooler */
+#define FORGET_MS 86400000ll /* retention of rows of dead hubs and of deletions */
 #define TIDY_MS   600000
-#define FOLLOW_MS 15000 /* for the first look */
-#define IDS_AHEAD 8     /* numbers left when more are taken */
+#define FOLLOW_MS 15000 /* for the first read */
+#define IDS_AHEAD 8     /* ids left when more are reserved */
 
 struct id_block {
     int64_t next, end;
@@ -51,7 +51,7 @@ struct member {
     int wake_fd;
     uint64_t listens;                            /* the connection that does; 0: none */
     int64_t kept_ms, room_ms, fed_ms, tidied_ms; /* monotonic; 0: never */
-    bool unread;                                 /* somebody notified since it was last fed */
+    bool unread;                                 /* a NOTIFY arrived since the last read */
 
     pthread_mutex_t lock;
     pthread_cond_t looked;
@@ -61,10 +61,10 @@ struct member {
     struct hub_row hubs[MEMBER_HUBS_MAX];
     size_t n_hubs;
     bool hubs_read;
-    struct hub_row missed; /* id 0: none is */
-    int64_t away_since_ms; /* monotonic; 0: it answers */
+    struct hub_row missed; /* id 0: none */
+    int64_t away_since_ms; /* monotonic; 0: reachable */
     int64_t away_wall_ms;
-    int64_t there_ms; /* monotonic; since when it answers */
+    int64_t there_ms; /* monotonic; time since when it is reachable */
     bool full;        /* its disk */
     char why[480];
     struct hub_row own; /* id, url, conf, pin */
@@ -81,7 +81,7 @@ struct member {
 
 /* ---- the thread's rounds ---- */
 
-/* began_ms: when it was asked what it did not answer. */
+/* began_ms: time of the request that failed. */
 static void say_away(struct member *m, int64_t began_ms, const struct err *err)
 {
     LOCKED(&m->lock);
@@ -101,7 +101,7 @@ static void say_there(struct member *m)
     m->why[0] = 0;
 }
 
-/* It is ours as long as nobody says otherwise. */
+/* Keeps or acquires it, unless another hub has it. */
 static int hold_lease(struct member *m, struct lease *l, struct err *err)
 {
     int r = atomic_load(&l->stop_ms) ? lease_keep(&m->s, l, err) : 0;
@@ -126,8 +126,10 @@ static bool is_back(const struct hub_row *gone, const struct hub_row *rows, size
                    strcmp(url[0] ? rows[k].url : rows[k].name, url[0] ? url : gone->name) == 0);
 }
 
-/* With the lock: one that did not end in order, and has not kept its lease for a while since this one started. After
- * the server was away all of them need a moment. */
+/*
+ * With the lock: finds a hub that did not shut down cleanly, and has not renewed its lease for a while since this one
+ * started. After an outage of the server all hubs need some time.
+ */
 static void note_missed(struct member *m, const struct hub_row *rows, size_t n)
 {
     const struct hub_row *own = NULL;
@@ -144,7 +146,7 @@ static void note_missed(struct member *m, const struct hub_row *rows, size_t n)
     }
 }
 
-/* Hubs of another version may not know of parts: then whoever leads has all of them, as it does there. */
+/* Hubs of another version may not know parts: then the leader has all of them, as in that version. */
 static bool are_alike(const struct hub_row *rows, size_t n)
 {
     size_t one = FIRST(n, i, rows[i].here);
@@ -152,7 +154,7 @@ static bool are_alike(const struct hub_row *rows, size_t n)
     return !ANY(n, i, rows[i].here && strcmp(rows[i].version, rows[one].version) != 0);
 }
 
-/* Each of those who share them has every n-th. */
+/* Each sharing hub has every n-th. */
 uint32_t member_parts_of(int64_t id, const struct hub_row *rows, size_t n)
 {
     size_t here = 0, n_share = 0, place = SIZE_MAX;
@@ -200,7 +202,7 @@ static int look_for_room(struct member *m, struct err *err)
     return MIN(r, 0);
 }
 
-/* Those it has are kept at once; what is another's by now is given up, and what is its own taken. */
+/* Renews the parts it has in one call; then releases those of other hubs and acquires its own. */
 static int keep_parts(struct member *m, struct err *err)
 {
     bool any = ANY(LEASE_PARTS, i, atomic_load(&m->parts[i].stop_ms) != 0);
@@ -274,12 +276,12 @@ static int listen_again(struct member *m, struct err *err)
     if (r < 0)
         return db_fail(m->db, r, "listen to", err);
     if (m->listens != now)
-        m->fed_ms = 0; /* what was said meanwhile nobody heard */
+        m->fed_ms = 0; /* notifications in between were lost */
     m->listens = now;
     return 0;
 }
 
-/* Of hubs and records that are long gone. Only one needs to. */
+/* Deletes old rows of hubs and records. Only one hub needs to. */
 static int tidy(struct member *m, struct err *err)
 {
     int64_t now_ms = clock_mono_ms(), r;
@@ -333,7 +335,7 @@ static int do_round(struct member *m, bool follows, struct err *err)
     return r < 0 ? r : follows ? tidy(m, err) : 0;
 }
 
-/* 1: somebody notified. */
+/* Returns 1 after a NOTIFY. */
 static int wait_round(struct member *m, bool well)
 {
     int64_t rest_ms = m->unread && m->fed_ms ? MAX(REST_MS - (clock_mono_ms() - m->fed_ms), 1) : ROUND_MS;
@@ -343,7 +345,7 @@ static int wait_round(struct member *m, bool well)
         struct pollfd p = {.fd = m->wake_fd, .events = POLLIN};
         m->listens = 0;
         if (well)
-            return 0; /* at once: it may be back */
+            return 0; /* immediately: the server may be back */
         poll(&p, 1, ROUND_MS);
     }
     wake_clear(m->wake_fd);
@@ -448,7 +450,7 @@ void member_close(struct member *m)
         pthread_mutex_unlock(&m->lock);
         wake_ring(m->wake_fd);
         pthread_join(m->thread, NULL);
-        for (size_t i = 0; i < LEASE_PARTS; i++) /* what fails is over in a few seconds anyway */
+        for (size_t i = 0; i < LEASE_PARTS; i++) /* on failure it expires in a few seconds anyway */
             if (atomic_load(&m->parts[i].stop_ms))
                 lease_give_up(&m->s, &m->parts[i], NULL);
         lease_give_up(&m->s, &m->leader, NULL);
@@ -485,7 +487,7 @@ const char *member_place(const struct member *m)
     return m->place;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 bool member_leads(const struct member *m, int64_t *ret_epoch)
 {

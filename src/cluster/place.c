@@ -10,7 +10,7 @@
 #include "base/str.h"
 
 #define PASSWORD_MAX 1024
-#define PLACE_MAX    1900 /* with what place_for_hub adds it must fit where a folder does */
+#define PLACE_MAX    1900 /* with the additions of place_for_hub it must fit into the buffer of a folder */
 
 static struct str scheme_of(struct str url)
 {
@@ -19,7 +19,7 @@ static struct str scheme_of(struct str url)
     return at > 0 ? str_n(url.p, (size_t)at + 3) : STR("");
 }
 
-/* What stands between the scheme and the @, "": nothing does. */
+/* The part between the scheme and the @; "" if none. */
 static struct str user_of(struct str url)
 {
     struct str rest = str_drop(url, scheme_of(url).len), before_path, authority;
@@ -81,7 +81,7 @@ char *place_of(const char *url, const char *password_file, struct err *err)
                  str_starts(rest, "@") ? "" : "@", STR_ARG(rest));
     else
         buf_addstr(&out, all);
-    add_option(&out, url, "target_session_attrs", "read-write"); /* of several servers the one that takes writes */
+    add_option(&out, url, "target_session_attrs", "read-write"); /* of several servers use the primary */
     if (out.err) {
         err_set(err, -ENAMETOOLONG, "store: the address is too long");
         return NULL;

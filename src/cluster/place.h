@@ -1,4 +1,4 @@
-/* place.h: where a store that several hubs share is, as an address of libpq's. */
+/* place.h: the address of a store that several hubs share, in libpq's format. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,11 +8,14 @@
 #include "base/err.h"
 #include "base/secret.h"
 
-/* Is it one that may stand in settings, where others read it? */
+/* Whether it may be in settings, which other users can read. */
 int place_check(const char *url, struct err *err);
-/* With the password of this file (NULL: none), and what a hub needs to be told. For free(); NULL: err. */
+/*
+ * Adds the password of this file (NULL: none), and the options a hub needs. The caller frees it. Returns NULL and sets
+ * err on failure.
+ */
 char *place_of(const char *url, const char *password_file, struct err *err);
-/* A connection to this place can cross a network without TLS: the first such host goes to ret. */
+/* Whether a connection to this place can cross a network without TLS; the first such host goes to ret. */
 bool place_is_open(const char *place, char ret[SECRET_HOST_MAX]);
-/* The same for hub N: what it writes is known by that. */
+/* The same for hub N: identifies its writes. */
 char *place_for_hub(const char *place, int64_t hub);
