@@ -1,4 +1,4 @@
-/* asking.h: one HTTP request to a hub as libcurl has it, and what its failure is in words. */
+/* asking.h: one HTTP request to a hub with libcurl, and the text of its errors. */
 #pragma once
 
 #include <jansson.h>
@@ -9,14 +9,14 @@
 
 struct buf;
 
-/* Whom to ask. shown: the address as sentences have it, without secrets. */
+/* The server. shown: the address for messages, without secrets. */
 struct asking_conf {
     const char *url, *shown;
     const char *token;         /* NULL or "": none */
-    const char *ca_file, *pin; /* NULL or "": the system's trust; a pin alone is the trust where there is one */
+    const char *ca_file, *pin; /* NULL or "": the system's trust store; with a pin, only the pin is verified */
 };
 
-/* A request's handle and what it points to, ended with asking_fini. Zero-initialise. */
+/* A request's handle and the data it points to; free with asking_fini(). Zero-initialise. */
 struct asking {
     const struct curl_lib *lib;
     CURL *c;
@@ -27,11 +27,14 @@ struct asking {
 int asking_init(struct asking *q, const struct asking_conf *conf, const char *method, const char *path,
                 const char *type, struct str body, struct err *err);
 void asking_fini(struct asking *q);
-/* A small question whose answer does not matter but for its status, 200: 0 or -errno. */
+/* A small request of which only the status, 200, matters. Returns 0 or -errno. */
 int asking_get(const struct asking_conf *conf, const char *path, int64_t limit_ms, struct err *err);
-/* There was no answer. -EHOSTUNREACH. */
+/* Sets err for a request without a response. Returns -EHOSTUNREACH. */
 int asking_unreachable(const struct asking_conf *conf, const struct asking *q, CURLcode rc, struct err *err);
-/* The answer says no: in the hub's words when it sent a problem, in HTTP's when not. */
+/* Sets err for an error response: the message of the hub's problem document if any, else HTTP's. */
 int asking_refused(const struct asking_conf *conf, long status, struct str body, struct err *err);
-/* What a hub said, read as JSON; every text in it is fit for a terminal (base/plain.h). NULL: it is none. */
+/*
+ * Parses a hub's response as JSON; makes every text in it safe for a terminal (base/plain.h). Returns NULL if it is not
+ * JSON.
+ */
 json_t *asking_json(struct str answer);

@@ -1,4 +1,4 @@
-/* intake.c: events of a stream, one by one: a list of nodes, those that changed, those that are gone, the clock. */
+/* intake.c: parses the events of a stream: a list of nodes, changed nodes, removed nodes, the clock. */
 #include "stream/intake.h"
 
 #include <errno.h>
@@ -137,7 +137,7 @@ void stream_news_merge(struct stream_news *to, struct stream_news *from)
     from->begun = from->whole = false;
 }
 
-/* One that begins before the last one was whole is the same, from the beginning: what is there stays. */
+/* A list that starts before the previous one was complete repeats that one: the nodes received so far stay. */
 static void begin_list(struct intake *in)
 {
     if (!in->listing) {
@@ -201,7 +201,7 @@ static int take_node(struct intake *in, struct str json, int64_t mono_ms)
     return 0;
 }
 
-/* "" where there is none. */
+/* Copies a text member; "" if missing. */
 static void take_text(const json_t *o, const char *key, char *to, size_t size)
 {
     const char *text = json_string_value(json_object_get(o, key));

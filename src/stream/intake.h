@@ -1,8 +1,9 @@
 /*
- * intake.h: what a hub's stream says, piece by piece, as nodes. Knows no line and no thread.
+ * intake.h: parses a hub's stream incrementally into nodes. Independent of connections and threads.
  *
- * I1 What is gathered is at most one node for each key. I2 No text that comes out has control characters. I3 Events and
- * members that are not known are passed over.
+ * I1 It collects at most one node for each key.
+ * I2 No text in the result has control characters.
+ * I3 Unknown events and members are skipped.
  */
 #pragma once
 
@@ -22,55 +23,55 @@ struct stream_nodes {
 };
 /* Takes node over; NULL stands for one that is gone. */
 void stream_nodes_put(struct stream_nodes *s, const char *key, struct node_now *node);
-void stream_nodes_tidy(struct stream_nodes *s); /* those that are gone are forgotten */
+void stream_nodes_tidy(struct stream_nodes *s); /* deletes removed nodes */
 void stream_nodes_fini(struct stream_nodes *s); /* empty again */
 
 #define STREAM_ID_MAX  40
-#define STREAM_FOLLOWS 64 /* hubs that one says it follows */
-#define STREAM_HOPS    8  /* over so many others; further ones are not told of */
+#define STREAM_FOLLOWS 64 /* maximum number of followed hubs that a hub reports */
+#define STREAM_HOPS    8  /* maximum distance; hubs beyond it are not reported */
 
-/* Who a hub is that others may follow, as its stream says first with own=1. */
+/* Identity of a hub that others may follow; first event of its stream with own=1. */
 struct stream_hub {
-    char id[STREAM_ID_MAX]; /* "": not said */
-    size_t n;               /* whom it follows, and whom these follow */
+    char id[STREAM_ID_MAX]; /* "" if not sent */
+    size_t n;               /* number of hubs that it follows, directly or indirectly */
     struct stream_follow {
         char id[STREAM_ID_MAX];
-        int hops; /* 1: itself */
+        int hops; /* 1: directly */
     } follows[STREAM_FOLLOWS];
 };
-/* {"id":…, "follows":{ID: HOPS}} there and back. 0 or -EBADMSG. */
+/* Parse and render {"id":…, "follows":{ID: HOPS}}. Parsing returns 0 or -EBADMSG. */
 int stream_hub_parse(struct str json, struct stream_hub *ret);
 void stream_hub_render(const struct stream_hub *h, struct buf *out);
-/* One more that it follows; of one id the nearest counts, and what is too far or too many is left out. */
+/* Adds a followed hub. Keeps the smallest distance per id; ignores hubs that are too far or too many. */
 void stream_hub_add(struct stream_hub *h, const char *id, int hops);
 bool stream_hub_has(const struct stream_hub *h, const char *id);
 
 /* What came since the last time. */
 struct stream_news {
     struct stream_nodes nodes;
-    bool begun;       /* nodes are of a new list: those before it may be gone */
-    bool whole;       /* the list is complete: who was not named since it began is gone */
-    bool demo;        /* as the last list has it */
-    int64_t clock_ms; /* the hub's clock less our monotonic one */
+    bool begun;       /* nodes are of a new list: earlier nodes may be gone */
+    bool whole;       /* the list is complete: nodes not in it are gone */
+    bool demo;        /* as in the last list */
+    int64_t clock_ms; /* the hub's clock minus our monotonic one */
     char notice[NOTICE_MAX], currency[16];
     struct stream_hub hub;
 };
-/* What is newer on top of what waits; from has no nodes then, and begins anew. */
+/* Merges newer updates into waiting ones; from has no nodes then, and starts empty. */
 void stream_news_merge(struct stream_news *to, struct stream_news *from);
 
 struct intake {
     struct sse sse;
-    bool own;         /* it was asked with own=1: nodes as a hub that follows takes them (node_parse) */
+    bool own;         /* requested with own=1: nodes in the format for following hubs (node_parse) */
     size_t max_nodes; /* in a list; 0: no limit */
-    size_t listed;    /* so many came since it began */
+    size_t listed;    /* nodes received since the list started */
     bool listing;
-    /* That is whom we read. -errno with a sentence: not that one. NULL: anybody. */
+    /* Called with the hub's identity. Returns -errno with a message in err to reject it. NULL: accept any. */
     int (*meet)(void *arg, const struct stream_hub *who, struct err *err);
     void *arg;
     struct err err; /* of the last intake_take */
     struct stream_news news;
 };
-void intake_reset(struct intake *in, size_t event_max); /* a new line: what was not whole is dropped, news are kept */
+void intake_reset(struct intake *in, size_t event_max); /* for a new connection: drops incomplete data, keeps updates */
 void intake_fini(struct intake *in);
-/* 0, or -errno with a sentence, or without one where it is no hub's stream. mono_ms: now. */
+/* Returns 0, or -errno with a message in err, or without one if it is not a hub's stream. mono_ms: now. */
 int intake_take(struct intake *in, struct str piece, int64_t mono_ms, struct err *err);

@@ -11,15 +11,15 @@
 
 struct hub_line {
     struct line_conf conf;      /* its texts are ours */
-    const struct curl_lib *lib; /* NULL: there is none, and following fails */
+    const struct curl_lib *lib; /* NULL: not available, following fails */
     CURLM *multi;
     atomic_bool stop;
     /* of the request that is followed */
     struct asking q;
-    struct buf refusal; /* the body of an answer other than 200 */
+    struct buf refusal; /* the body of a response other than 200 */
     int (*take)(void *arg, struct str piece);
     void *arg;
-    int taken; /* what take said when it said no */
+    int taken; /* the negative result of take */
     int64_t news_ms;
 };
 
