@@ -1,4 +1,4 @@
-/* answer.c: the hub's answer to a POST of batches, as lines an agent reads without a parser library. */
+/* answer.c: the hub's response to a POST of batches, as lines an agent reads without a parser library. */
 #include <endian.h>
 #include <errno.h>
 
@@ -66,7 +66,7 @@ static bool get_stored(struct str *line, struct answer *a)
 
     if (!get_hex(line, &run) || !str_word(line, &word) || !str_uint(word, &number))
         return false;
-    if (a->n_stored < ARRAY_LEN(a->stored)) { /* one too many is sent again, which harms nobody */
+    if (a->n_stored < ARRAY_LEN(a->stored)) { /* an extra one is sent again, which is harmless */
         a->stored[a->n_stored].run = run;
         a->stored[a->n_stored++].number = number;
     }
@@ -95,7 +95,7 @@ static bool get_number(struct str *line, int64_t max, int64_t *ret)
     return true;
 }
 
-/* Printable, no blanks: it goes into a header as it is. */
+/* Printable, without spaces: it is copied into a header. */
 static bool get_token(struct str *line, struct answer *a)
 {
     struct str word;

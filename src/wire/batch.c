@@ -1,6 +1,6 @@
 /*
- * batch.c: a batch <-> its frame. Columns of one metric stand together and are coded as one row of numbers, slot after
- * slot; the reader lays them out the same way, so that most columns are decoded in place.
+ * batch.c: a batch <-> its frame. Columns of one metric are adjacent and coded as one row of numbers, slot after slot.
+ * The reader uses the same layout, so that most columns are decoded in place.
  */
 #include <errno.h>
 
@@ -57,7 +57,7 @@ static size_t map_len(size_t n_ticks)
     return (n_ticks + 7) / 8;
 }
 
-/* What no reader would take is not written. */
+/* Rejects what no reader would accept. */
 static int batch_check(const struct batch *b)
 {
     const struct column *c = b->columns;
@@ -490,7 +490,7 @@ int wire_batch(struct wire_dec *d, const struct frame *f, struct batch *ret, str
     if (f->type != FRAME_BATCH)
         return err_set(err, -EINVAL, "a frame of type %u is no batch", f->type);
     if (d->arena.used > KEEP_MAX)
-        arena_fini(&d->arena); /* one large batch must not cost its memory for ever */
+        arena_fini(&d->arena); /* one large batch must not keep its memory allocated forever */
     else
         arena_reset(&d->arena);
     int rc = dec_body(d, f, &raw, err);

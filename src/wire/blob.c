@@ -1,9 +1,9 @@
 /*
- * blob.c: facts and process lists. A blob's name is the FNV-1a of its unpacked content, so that the same facts have the
- * same name whoever packs them; what does not hash to its name is refused.
+ * blob.c: facts and process lists. A blob's name is the FNV-1a of its uncompressed content, so the same facts have the
+ * same name whichever program compresses them. A blob whose content does not match its name is refused.
  *
- * What a process list says beyond version 1 stands behind its packed content, in a skippable frame of zstd: readers
- * that do not know it unpack the list without a word. It is no part of the name, for it follows from the processes.
+ * Fields of a process list that version 1 does not have follow its compressed content, in a skippable zstd frame:
+ * readers that do not know it ignore it. The name does not cover it, because it is derived from the processes.
  */
 #include <errno.h>
 
@@ -11,7 +11,7 @@
 #include "base/rand.h"
 #include "wire/part.h"
 
-#define BLOB_LEVEL     1 /* blobs are rare, but memory is what an agent has least of */
+#define BLOB_LEVEL     1 /* blobs are rare, but memory is an agent's scarcest resource */
 #define DEVICE_MIN_LEN 13
 #define CUSTOM_MIN_LEN 4
 #define PROC_MIN_LEN   12
@@ -29,7 +29,7 @@ static uint64_t blob_name(struct str raw)
 
 /* ---- writing ---- */
 
-/* As put_packed, yet packed in any case, for something stands behind it. */
+/* As put_packed, but always compressed, because more data follows. */
 static int put_packed_with(struct buf *out, ZSTD_CCtx *z, struct str raw, const struct buf *more)
 {
     size_t room = ZSTD_compressBound(raw.len);
@@ -46,7 +46,7 @@ static int put_packed_with(struct buf *out, ZSTD_CCtx *z, struct str raw, const 
     return buf_addstr(out, buf_str(more));
 }
 
-/* more: what stands behind the packed content; empty: nothing. */
+/* more: data after the compressed content; may be empty. */
 static int put_blob(struct buf *out, enum frame_type type, const struct node_id *node, const struct buf *raw,
                     const struct buf *more, uint64_t *ret_id)
 {
@@ -170,7 +170,7 @@ int wire_put_procs(struct buf *out, const struct node_id *node, const struct pro
 
 /* ---- reading ---- */
 
-/* What stands behind the packed content; none where there is none, or not what is known here. */
+/* The data after the compressed content; empty if none, or of an unknown kind. */
 static struct str more_of(struct str packed)
 {
     size_t n = ZSTD_findFrameCompressedSize(packed.p, packed.len);

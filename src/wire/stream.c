@@ -1,4 +1,4 @@
-/* stream.c: puts bytes together until they are a frame. */
+/* stream.c: assembles bytes into frames. */
 #include "wire/stream.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ void stream_add(struct stream *s, struct str bytes)
 {
     drop_given(s);
     if (!s->bad && buf_addstr(&s->in, bytes) < 0)
-        s->bad = true; /* nobody has asked for its frames meanwhile */
+        s->bad = true; /* the caller did not fetch its frames in between */
 }
 
 static int stream_bad(struct stream *s, int rc)

@@ -1,8 +1,10 @@
 /*
- * stream.h: a wire stream that comes in pieces, as out of a pipe: whole frames as soon as they are there. Pure.
+ * stream.h: a wire stream that arrives in pieces, as from a pipe; returns whole frames as soon as they are complete.
+ * Pure.
  *
- * T1 What has no whole frame yet waits, and never more of it than STREAM_FRAME_MAX. T2 The first thing wrong ends the
- * stream: there is no way to find the next frame. T3 Frames of unknown type are passed over.
+ * T1 Buffers only incomplete frames, at most STREAM_FRAME_MAX bytes.
+ * T2 The first error ends the stream: the next frame cannot be found.
+ * T3 Frames of unknown type are skipped.
  */
 #pragma once
 
@@ -13,12 +15,15 @@
 
 struct stream {
     struct buf in;
-    size_t at; /* of in: what is before it was given out */
+    size_t at; /* of in: bytes before it were returned */
     bool begun, bad;
 };
 
-void stream_init(struct stream *s); /* also for using it again */
+void stream_init(struct stream *s); /* also to reuse it */
 void stream_fini(struct stream *s);
 void stream_add(struct stream *s, struct str bytes);
-/* 1: a frame, its checksum verified, good until the next call; 0: more is needed; -EBADMSG with a reason. */
+/*
+ * Returns 1: a frame with a verified checksum, valid until the next call; 0: more bytes are needed; -EBADMSG with a
+ * message in err.
+ */
 int stream_next(struct stream *s, struct frame *ret, struct err *err);

@@ -3,12 +3,13 @@
  *
  * A stream (a POST body, or a spool record's bytes) is: "MUST" u8 version, then frames. A frame is: u8 type, u32 length
  * of the rest, u32 crc32c of the type and the rest, the rest. Facts and process lists are named by the FNV-1a of their
- * content and sent when they change; a batch names those it was taken under, so that a batch can be read whenever its
- * blobs are known.
+ * content and sent when they change. A batch names its facts and process list, so that it can be read once its blobs
+ * are known.
  *
- * W1 decode(encode(x)) == x. W2 Decoding refuses anything out of bounds with a reason and never allocates more than
- * WIRE_RAM_MAX. W3 Frames of unknown type are skipped by their length: a newer agent can talk to an older hub. W4
- * Nothing decoded holds text that is not valid UTF-8 or a count above the caps in model/fact.h.
+ * W1 decode(encode(x)) == x.
+ * W2 Decoding refuses anything out of bounds with a message in err and never allocates more than WIRE_RAM_MAX.
+ * W3 Frames of unknown type are skipped by their length: a newer agent can talk to an older hub.
+ * W4 Nothing decoded holds text that is not valid UTF-8 or a count above the caps in model/fact.h.
  */
 #pragma once
 
@@ -34,9 +35,10 @@ enum frame_type { FRAME_HELLO = 1, FRAME_FACTS = 2, FRAME_PROCS = 3, FRAME_BATCH
 
 /*
  * ---- writing ----
- * 0 or -errno: -EMSGSIZE past out's maximum, -E2BIG past a cap above or in model/ (split it), -EINVAL for what no
- * reader would take. Nothing of the frame is in out then. Text that is not UTF-8 or has control characters is not
- * refused, for one odd process name must not cost a node its facts: each such byte becomes '?'.
+ *
+ * Return 0 or -errno: -EMSGSIZE past out's maximum, -E2BIG past a cap above or in model/ (the caller must split it),
+ * -EINVAL for data that no reader would accept. On failure out is unchanged. Text that is not UTF-8 or has control
+ * characters is not an error, because one odd process name must not cost a node its facts: each such byte becomes '?'.
  */
 int wire_start(struct buf *out);
 int wire_put_hello(struct buf *out, const struct hello *h);
@@ -48,14 +50,14 @@ struct wire_enc; /* keeps zstd's context between batches */
 struct wire_enc *wire_enc_new(int level);
 void wire_enc_free(struct wire_enc *e);
 int wire_put_batch(struct wire_enc *e, struct buf *out, const struct batch *b);
-/* The same ticks once more, as another node's: a batch's frame under another key, its body as it is. */
+/* Appends a batch's frame under another key, as another node's; the body is unchanged. */
 int wire_put_again(struct buf *out, struct str frame, const struct batch_key *key, uint64_t facts, uint64_t procs);
 
 /* ---- reading ---- */
 struct frame {
     uint8_t type;
-    struct str whole;   /* frame with its header: what the store and the spool keep */
-    struct str payload; /* behind the header */
+    struct str whole;   /* frame with its header, as the store and the spool keep it */
+    struct str payload; /* after the header */
     struct node_id node;
     uint64_t id;           /* facts, procs: the blob's name */
     struct batch_key key;  /* batch */
@@ -78,8 +80,8 @@ void wire_dec_free(struct wire_dec *d);
 /* *ret stays valid until the next call on d. */
 int wire_batch(struct wire_dec *d, const struct frame *f, struct batch *ret, struct err *err);
 
-/* ---- the hub's answer: text lines "word value", no JSON for the agent to parse ---- */
-#define ANSWER_WAIT_MS 2000 /* an agent that has no answer by then puts the batches on its disk */
+/* ---- the hub's response: text lines "word value", no JSON for the agent to parse ---- */
+#define ANSWER_WAIT_MS 2000 /* without a response by then an agent spools the batches to its disk */
 #define ANSWER_KEYS    1024
 struct answer {
     size_t n_stored, n_need;
@@ -87,13 +89,13 @@ struct answer {
         uint64_t run, number;
     } stored[ANSWER_KEYS]; /* exactly the keys now durable */
     uint64_t need[64];     /* blobs the hub lacks: send them and the batch again */
-    int64_t time_ms;       /* hub's wall clock; 0: not said */
-    int64_t interval_ms;   /* send this often; 0: not said */
-    int64_t phase_ms;      /* send at this offset within the interval; -1: not said */
-    int64_t retry_ms;      /* wait at least this long; 0: not said */
+    int64_t time_ms;       /* hub's wall clock; 0: not sent */
+    int64_t interval_ms;   /* send this often; 0: not sent */
+    int64_t phase_ms;      /* send at this offset within the interval; -1: not sent */
+    int64_t retry_ms;      /* wait at least this long; 0: not sent */
     char token[128];       /* the node's own token, minted for an enrolment */
 };
 int answer_write(struct buf *out, const struct answer *a);
 int answer_parse(struct str text, struct answer *ret, struct err *err); /* unknown words are skipped */
-/* What a hub says that refuses: the sentence out of its problem (RFC 9457); of another body all of it. */
+/* The message of an error response: that of its problem document (RFC 9457), or else the whole body. */
 void answer_refusal(struct str body, struct buf *out);
