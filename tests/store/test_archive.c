@@ -1,4 +1,6 @@
-/* test_archive.c: archive.h's promises, with an archive in memory: what is kept there is what the store was given. */
+/*
+ * test_archive.c: the promises of archive.h, with an in-memory archive: it gets exactly the samples given to the store.
+ */
 #include "test.h"
 
 #include "history_model.h"
@@ -6,7 +8,7 @@
 
 #define DAY (24 * H_HOUR)
 
-static _Atomic int64_t now_ms; /* threads ask */
+static _Atomic int64_t now_ms; /* read by several threads */
 
 static int64_t tell_now(void)
 {
@@ -74,8 +76,8 @@ static void what_is_no_more_kept_here_is_asked_there(void **unused)
     assert_int_equal(a.asked, 0); /* all of it is here */
     now_ms = from + 26 * H_HOUR + 3 * 60000;
     send_some(s, &m, now_ms - H_HOUR, 6);
-    assert_int_equal(store_settle(s, NULL), 0); /* what is a day old goes */
-    check_raw(s, &m, from, now_ms);             /* half here, half there, and a bin that is both */
+    assert_int_equal(store_settle(s, NULL), 0); /* day-old data expires */
+    check_raw(s, &m, from, now_ms);             /* half local, half archived, and one bin in both */
     assert_true(a.asked > 0);
     store_close(s);
     s = open_with(dir, &a.a, DAY);
@@ -109,15 +111,15 @@ static void a_log_waits_while_the_archive_is_away(void **unused)
     assert_int_equal(st.archive_logs, 3); /* A1 */
     assert_true(st.archive_bytes > 0 && st.archive_error == -EIO && !st.history_error && !st.last_error);
     assert_string_equal(st.archive_why, "the archive is away");
-    check_raw(s, &m, from, from + H_HOUR); /* A4: in chunks all the same, and read once */
+    check_raw(s, &m, from, from + H_HOUR); /* A4: local in chunks anyway, and read once */
     struct store *tools = NULL;
     assert_int_equal(store_open_tools(&tools, dir, &hub_decoder, NULL), 0);
-    check_raw(tools, &m, from, from + H_HOUR); /* so beside it */
+    check_raw(tools, &m, from, from + H_HOUR); /* the same through store_open_tools() */
     store_close(tools);
     store_close(s);
     s = open_with(dir, &a.a, DAY); /* and after a restart */
     check_raw(s, &m, from, from + H_HOUR);
-    mem_archive_set(&a, false, true); /* A2: it has them, but its answers are lost */
+    mem_archive_set(&a, false, true); /* A2: it has them, but its responses are lost */
     assert_true(store_settle(s, NULL) < 0);
     mem_archive_set(&a, false, false);
     assert_int_equal(store_settle(s, NULL), 0);
@@ -195,7 +197,7 @@ static void an_archive_that_is_away_is_named_in_the_answer(void **unused)
     assert_int_equal(store_history(s, &ask, &h, NULL), 0);
     assert_string_equal(h.missing, "the archive is away");
     history_fini(&h);
-    ask.from_ms = H0 - H_HOUR; /* nobody asks it for what is here */
+    ask.from_ms = H0 - H_HOUR; /* local data needs no query of the archive */
     assert_int_equal(store_history(s, &ask, &h, NULL), 0);
     assert_string_equal(h.missing, "");
     history_fini(&h);
@@ -205,7 +207,7 @@ static void an_archive_that_is_away_is_named_in_the_answer(void **unused)
     dir_free(dir);
 }
 
-/* A3: whose a row is follows takeovers, also where it was sent before and where it was sent twice. */
+/* A3: the owner of a row follows takeovers, also if it was sent before the takeover or twice */
 static void a_node_that_was_taken_over_is_found_there(void **unused)
 {
     char *dir = dir_new_quick();
@@ -225,7 +227,7 @@ static void a_node_that_was_taken_over_is_found_there(void **unused)
     store_take_over(s, "bb", "aa");
     assert_int_equal(store_flush(s, NULL), 0);
     size_t old = m.n;
-    for (int i = 0; i < 6; i++) /* whoever comes under that name now is another */
+    for (int i = 0; i < 6; i++) /* a later sender with that key is another node */
         h_send(s, &m, h_batch(&m, 1, from + 900000 + i * 10000, 5, 2000), NULL, NULL);
     mem_archive_set(&a, false, false);
     assert_int_equal(store_settle(s, NULL), 0);

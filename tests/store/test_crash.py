@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Must-show 2 and promises P1, P2: kill -9 of the hub again and again under load; every batch is stored once, none twice.
+"""Must-show 2 and promises P1, P2: repeated kill -9 of the hub under load; every batch is stored once, none twice.
 
-What was made is in the simulator's ledger; what was stored is read by wire_reader.py out of the database files, which shares no code with the hub.
+The simulator's ledger has the sent batches. wire_reader.py reads the stored ones from the database files; it shares no code with the hub.
 """
 import collections
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""H1 with the real hub: kill -9 again and again while batches are appended, logs compacted, chunks merged, old data dropped, an old folder migrated and a backup taken.
+"""H1 with the real hub: repeated kill -9 while batches are appended, logs compacted, chunks merged, old data deleted, an old folder migrated and a backup written.
 
 Each node knows every value it sent (sample_feed.py); afterwards history over HTTP has each acknowledged one exactly once, in minutes and, where still kept, raw.
 """
@@ -88,7 +88,7 @@ class CrashHistory(lib.Case):
             self.addCleanup(f._stop_now.set)
 
     def killed(self, hub, most_s, flags, times):
-        """Kill it at random moments; the one that runs at the end."""
+        """Kill the hub at random times. Return the last one started."""
         for _ in range(times):
             time.sleep(self.rng.uniform(0, most_s))
             hub.kill9()

@@ -1,8 +1,8 @@
 /*
- * test_damage.c: bytes of the store's files change where nobody wrote them. A folder with history in chunks and in logs
- * is damaged at many places, a place and a kind of damage per run; each time the store must open or say in a sentence
- * why not, answer every question, and take and keep new batches. An answer may lack what the damage took, and then says
- * so; it is never wrong, and nothing crashes or hangs.
+ * test_damage.c: random damage to the store's files. A folder with history in chunks and in logs is damaged in many
+ * places, one place and one kind of damage per run. Each time the store must open or fail with a message, execute every
+ * query, and accept and keep new batches. A result may lack the damaged data, if the store reports that. It is never
+ * wrong, and nothing crashes or hangs.
  */
 #include "test.h"
 
@@ -93,15 +93,15 @@ static void harm(const char *path, struct prng *g, enum harm how)
     fclose(f);
 }
 
-/* ---- what is left ---- */
+/* ---- remaining data ---- */
 
 struct seen_all {
     uint64_t want, got; /* samples */
     uint32_t damaged, failed;
-    uint32_t quiet; /* answers that lack something and do not say so */
+    uint32_t quiet; /* results that lack data without a report */
 };
 
-/* No bin has more than was measured there, and one with as much is right to the bit. */
+/* No bin has more samples than were sent, and a complete bin is exact to the bit. */
 static void check_node(struct store *s, const struct h_model *m, unsigned node, int tier, struct seen_all *all)
 {
     int64_t step = tier == TIER_HOUR ? H_HOUR : 60000;
@@ -172,7 +172,7 @@ static void note(void *arg, int result)
 
 struct sum {
     long runs, refused, told, sound, quiet, failed;
-    uint64_t want, got, later_want, later_got; /* later: when the indexes were looked at */
+    uint64_t want, got, later_want, later_got; /* later: after the check of the indexes */
 };
 
 static void add(struct sum *t, const struct seen_all *a, bool told)
@@ -185,7 +185,7 @@ static void add(struct sum *t, const struct seen_all *a, bool told)
     t->quiet += a->quiet && !told && !a->damaged && !a->failed;
 }
 
-/* One place harmed: open, ask, append, settle, ask again. */
+/* Damages one place: open, query, append, settle, query again. */
 static void play(const char *sound, struct h_model *m, const char *name, enum harm how, uint64_t seed, struct sum *t)
 {
     char *dir = dir_new_quick();
@@ -213,7 +213,7 @@ static void play(const char *sound, struct h_model *m, const char *name, enum ha
     bool told = err.msg[0];
     struct seen_all before = check_all(s, m);
     store_stat(s, &st);
-    assert_true(st.damaged_columns >= before.damaged); /* what readers met is counted */
+    assert_true(st.damaged_columns >= before.damaged); /* damage that readers met is counted */
     h_send(s, m, h_batch(m, 0, LATER, 10, 1000), note, &kept);
     m->next[0]--;
     store_flush(s, NULL);
@@ -259,7 +259,7 @@ static void sweep(const char *start)
     char *sound = make_sound(&m);
     struct largest l = {.start = start};
     const char *name = l.name;
-    uint64_t each = getenv("MUSTER_TEST_ALL") ? 400 : 5; /* of each kind: with sanitizers a place takes a second */
+    uint64_t each = getenv("MUSTER_TEST_ALL") ? 400 : 5; /* runs per kind: with sanitizers each takes a second */
 
     dir_each(sound, note_largest, &l);
     assert_true(l.size > 0);

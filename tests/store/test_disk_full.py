@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""T8 with the real programs: the hub's disk fills up, every screen says so, agents keep what they have, and it goes on by itself when there is room.
+"""T8 with the real programs: the hub's disk fills up, every screen shows it, agents keep their samples, and the hub resumes automatically when there is space.
 
-The disk is a small tmpfs in a mount namespace of the hub's own; the test reaches it through /proc/PID/root.
+The disk is a small tmpfs in the hub's own mount namespace; the test reaches it through /proc/PID/root.
 """
 import os
 import shutil
@@ -67,7 +67,7 @@ class DiskFull(lib.Case):
             self.addCleanup(f._stop_now.set)
 
     def said(self, url):
-        """What each screen says now."""
+        """The current state on each screen."""
         status, _, ready = lib.ask(url + "/readyz")
         metrics = lib.ask(url + "/metrics")[2].decode()
         return {
@@ -82,11 +82,11 @@ class DiskFull(lib.Case):
         }
 
     def check_full(self, hub):
-        """Every screen says so at the same time."""
+        """Every screen reports the full disk at the same time."""
         said = {}
 
         def told():
-            self.fill(hub)  # what was given back meanwhile
+            self.fill(hub)  # space that was freed meanwhile
             said.update(self.said(hub.url))
             return said["metrics"] and said["readyz"][0] == 503 and all("store full" in said[w] for w in ("json", "one node", "text", "page", "ls"))
         try:
@@ -110,7 +110,7 @@ class DiskFull(lib.Case):
             f.stop()
         wrong = [w for f in self.feeders for w in sample_feed.wrong_values(hub.url, f, step)]
         self.assertEqual(wrong, [])
-        os.kill(hub.p.pid, signal.SIGSTOP)  # its disk ends with it: a copy of one moment, as a crash would leave it
+        os.kill(hub.p.pid, signal.SIGSTOP)  # its disk disappears with it: copy a consistent state, as after a crash
         shutil.copytree(hub.inside, self.path("data"))
         os.kill(hub.p.pid, signal.SIGCONT)
         self.assertEqual(hub.stop(), 0, hub.text)

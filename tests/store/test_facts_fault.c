@@ -1,7 +1,7 @@
 /*
- * test_facts_fault.c: a batch is numbers, and a node's facts say whose they are. Facts that cannot be read are not
- * facts that are not there; facts that went for their age come again before a batch that names them is kept; and a log
- * that is older than raw samples are kept becomes minutes and hours all the same.
+ * test_facts_fault.c: a batch has only numbers; a node's facts map them to GPUs. Unreadable facts are not missing
+ * facts. Expired facts are sent again before a batch that names them is kept. A log older than the retention of raw
+ * samples is still compacted into minutes and hours.
  */
 #include "test.h"
 
@@ -77,7 +77,7 @@ static void facts_that_cannot_be_read_are_not_missing(void **unused)
     h_init(&m, 1);
     h_batch(&m, 0, H0, 4, 5000);
     struct store *s = open_dir(dir, true);
-    must(ask(s, &err), &err); /* whoever reads has opened its files by now */
+    must(ask(s, &err), &err); /* the reader has opened its files by now */
     must(store_settle(s, &err), &err);
     h_send(s, &m, &m.sent[0], NULL, NULL);
     must(store_flush(s, &err), &err);
@@ -91,7 +91,7 @@ static void facts_that_cannot_be_read_are_not_missing(void **unused)
 
     fault_arm(FAULT_BLIND, 0);
     err = (struct err){0};
-    assert_true(store_settle(s, &err) < 0); /* chunks are for good: there are none, rather than wrong ones */
+    assert_true(store_settle(s, &err) < 0); /* chunks are final: better none than wrong ones */
     assert_true(err.msg[0]);
     fault_arm(FAULT_NONE, 0);
     must(store_settle(s, &err), &err);
@@ -102,7 +102,7 @@ static void facts_that_cannot_be_read_are_not_missing(void **unused)
     dir_free(dir);
 }
 
-/* Rows of logs that are in chunks: one whose file stays behind must not be taken for a new log. */
+/* Rows of compacted logs: a leftover file must not count as a new log. */
 static int logs_kept(const char *dir)
 {
     AUTO_FREE char *path = mem_fmt("%s/muster.db", dir);
@@ -140,7 +140,7 @@ static void an_old_log_becomes_minutes(void **unused)
     now_ms = LATE;
     s = NULL;
     for (long at = 1; !s; at++) {
-        fault_arm(FAULT_FULL, at); /* as few writes as it takes to open */
+        fault_arm(FAULT_FULL, at); /* the minimum number of writes to open */
         s = open_dir(dir, true);
     }
     assert_true(store_settle(s, NULL) < 0);
@@ -155,7 +155,7 @@ static void an_old_log_becomes_minutes(void **unused)
     dir_free(dir);
 }
 
-/* aa sends a batch whose facts it was told are kept; they went a moment later. */
+/* aa sends a batch whose facts were confirmed as stored, and expired just after. */
 static void facts_that_went_come_again(void **unused)
 {
     char *dir = dir_new_quick();

@@ -1,5 +1,5 @@
 /*
- * test_history.c: samples.h's promises: what went in comes out once, whether it is in a log, in chunks, in merged
+ * test_history.c: the promises of samples.h: each sample is returned once, whether it is in a log, in chunks, in merged
  * chunks, late, sent twice, or half of each.
  */
 #include "test.h"
@@ -15,7 +15,7 @@
 #include "store/store.h"
 
 static int64_t now_ms;
-static _Atomic int doubted; /* so many times yet nobody knows the time */
+static _Atomic int doubted; /* number of further calls without a trusted time */
 
 static int64_t tell_now(void)
 {
@@ -237,7 +237,7 @@ static void what_is_too_old_goes_tier_by_tier(void **unused)
     h_fini(&m);
 }
 
-/* A clock that was doubted is believed again at any moment: nothing of long ago goes before it is in hours. */
+/* The clock can become trusted again at any time: old data is not deleted before it is in hours. */
 static void a_clock_that_comes_back_costs_nothing(void **unused)
 {
     struct store_conf conf = {.keep_raw_ms = 24 * H_HOUR, .keep_minute_ms = 10 * 24 * H_HOUR};
@@ -290,7 +290,7 @@ static void what_is_beyond_keep_bytes_goes_oldest_first(void **unused)
     h_fini(&m);
 }
 
-/* H5: a chunk whose bytes were changed on disk costs what was in it. */
+/* H5: a chunk with changed bytes loses only its own data. */
 static void damage_is_counted_and_the_rest_is_read(void **unused)
 {
     char *dir = dir_new();
@@ -331,7 +331,7 @@ static void damage_is_counted_and_the_rest_is_read(void **unused)
         whole += got.v[i].count;
     assert_true(whole > 0 && whole < m.n / 3);
     history_fini(&got);
-    /* M2: merging takes the others, and loses no more than was lost */
+    /* M2: merging skips it, and loses no further data */
     send_live(s, &m, H0 + 120000, 2);
     send_live(s, &m, H0 + 240000, 2);
     settle(s);
@@ -351,7 +351,7 @@ static void damage_is_counted_and_the_rest_is_read(void **unused)
     h_fini(&m);
 }
 
-/* What comes when its day is over is as merging would have it, and what comes later still is merged with it. */
+/* Data that arrives after its day is complete is stored as if merged; later data is merged with it. */
 static void a_day_that_is_over_is_written_once(void **unused)
 {
     char *dir = dir_new();
@@ -379,7 +379,7 @@ static void a_day_that_is_over_is_written_once(void **unused)
     h_fini(&m);
 }
 
-/* M3: hours are what the minutes add up to, made or not; of a file from before that, they are not made again. */
+/* M3: hours equal the sums of the minutes, stored or not; those of an older file are not made again. */
 static void hours_are_counted_once(void **unused)
 {
     char *dir = dir_new();
@@ -406,7 +406,7 @@ static void hours_are_counted_once(void **unused)
                                   "UPDATE chunk SET level = 0; ALTER TABLE chunk DROP COLUMN summed;"
                                   " PRAGMA user_version = 1",
                                   NULL, NULL, NULL),
-                     SQLITE_OK); /* as version 1 has them */
+                     SQLITE_OK); /* the format of version 1 */
     sqlite3_close(h);
     s = open_at(dir, NULL);
     for (int late = 0; late < 2; late++) {
@@ -564,7 +564,7 @@ static void a_question_can_be_stopped_and_has_limits(void **unused)
 
 struct asker {
     struct store *s;
-    size_t least; /* samples that were there before it began */
+    size_t least; /* samples that existed at its start */
     bool *stop;
     int rounds, wrong;
     char why[160]; /* of the last that was wrong */
@@ -586,7 +586,7 @@ static void *keep_asking(void *arg)
     while (!__atomic_load_n(a->stop, __ATOMIC_RELAXED)) {
         struct history h;
         size_t n = 0;
-        if (a->rounds % 5 == 0) { /* some questions share a session, some have none */
+        if (a->rounds % 5 == 0) { /* some queries share a session, some have none */
             store_session_end(q.session);
             q.session = a->rounds % 15 ? store_session(a->s) : NULL;
         }
@@ -642,7 +642,7 @@ static void threads_ask_while_logs_become_chunks(void **unused)
     h_fini(&m);
 }
 
-/* H1: what came after a session's first question is not missing in the next, nor in those of others. */
+/* H1: data that arrives after a session's first query is in the next, also in those of others. */
 static void a_session_sees_what_comes_while_it_lasts(void **unused)
 {
     char *dir = place_new();
@@ -676,7 +676,7 @@ static void a_session_sees_what_comes_while_it_lasts(void **unused)
     h_fini(&m);
 }
 
-/* Another version of history.db, of which the hub is not told. */
+/* Creates a new version of history.db without notifying the hub. */
 static void change_unseen(const char *dir)
 {
     AUTO_FREE char *path = mem_fmt("%s/history.db", dir);
@@ -690,7 +690,9 @@ static void change_unseen(const char *dir)
     sqlite3_close(h);
 }
 
-/* What is kept of history.db is good while it is as it was; what is read besides is of the same moment, or read again.
+/*
+ * Cached data of history.db is valid while the file is unchanged; uncached data is read from the same snapshot, or all
+ * of it is read again.
  */
 static void what_is_kept_is_of_one_moment(void **unused)
 {
@@ -714,7 +716,7 @@ static void what_is_kept_is_of_one_moment(void **unused)
     chunks_rollback(c);
     for (int other = 0; other < 2; other++) {
         if (other)
-            change_unseen(dir); /* nobody is told of it */
+            change_unseen(dir); /* an unnoticed change */
         chunks_begin_later(c, version);
         assert_false(db_in_transaction(chunks_db(c)));
         assert_int_equal(chunks_marks(c, &marks, &n), other ? -ESTALE : 0);
@@ -723,7 +725,7 @@ static void what_is_kept_is_of_one_moment(void **unused)
             free(marks);
         chunks_rollback(c);
         assert_false(db_in_transaction(chunks_db(c)));
-        chunks_begin_later(c, version); /* and nothing is asked */
+        chunks_begin_later(c, version); /* and no read follows */
         chunks_rollback(c);
         assert_false(db_in_transaction(chunks_db(c)));
     }
@@ -733,7 +735,8 @@ static void what_is_kept_is_of_one_moment(void **unused)
         send_live(s, &m, H0 + i * H_HOUR, 12);
         settle(s);
         change_unseen(dir);
-        h_check_all(s, &m, H0 + i * H_HOUR, H0 + (i + 1) * H_HOUR); /* this hour was not asked for: it is not kept */
+        /* this hour was not queried yet: it is not cached */
+        h_check_all(s, &m, H0 + i * H_HOUR, H0 + (i + 1) * H_HOUR);
         change_unseen(dir);
         h_check_all(s, &m, H0, H0 + (i + 1) * H_HOUR);
     }

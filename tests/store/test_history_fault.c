@@ -1,8 +1,8 @@
 /*
- * test_history_fault.c: H1 when the disk fails or the power goes while logs become chunks, chunks are merged and old
- * ones dropped. The scenario is run again and again with the first, second, third ... access to the disk failing; after
- * each the folder is opened on a sound disk, everything is sent again, as agents would, and every sample must be there
- * once, in every tier.
+ * test_history_fault.c: H1 when the disk fails or the power is lost while logs are compacted, chunks are merged and old
+ * ones deleted. The scenario runs repeatedly with the first, second, third ... disk access failing. After each run the
+ * folder is opened on a good disk and everything is sent again, as agents would. Every sample must be there once, in
+ * every tier.
  */
 #include "test.h"
 
@@ -70,7 +70,7 @@ static bool play(enum fault_mode mode, long at)
     s = open_dir(dir);
     assert_non_null(s);
     for (int i = 0; i < BATCHES; i++)
-        if (kept[i] == 0) /* T1: what was acknowledged needs no second sending */
+        if (kept[i] == 0) /* T1: acknowledged batches need not be sent again */
             assert_true(store_has(s, h_nodes[m.sent[i].node], m.sent[i].run, m.sent[i].number));
     for (int i = 0; i < BATCHES; i++)
         h_send(s, &m, &m.sent[i], NULL, NULL);
@@ -89,8 +89,10 @@ static bool play(enum fault_mode mode, long at)
     return hit;
 }
 
-/* Every so many accesses, or every one where MUSTER_TEST_ALL is set: that takes a minute. With sanitizers fewer, as in
- * test_life_fault.c. */
+/*
+ * Fails every 8th access, or every access if MUSTER_TEST_ALL is set, which takes a minute. Fewer with sanitizers, as in
+ * test_life_fault.c.
+ */
 static void play_all(enum fault_mode mode, long first)
 {
     long step = getenv("MUSTER_TEST_ALL") ? 1 : getenv("MUSTER_SAN") ? 8 * 8 : 8, at = step == 1 ? 1 : first, n = 1;

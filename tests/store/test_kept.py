@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Files of the data folder that are damaged, cut to nothing or gone: nothing is overwritten or emptied silently, and every screen says what was set aside."""
+"""Files of the data folder that are damaged, cut to nothing or gone: nothing is overwritten or emptied silently, and every screen lists the quarantined files."""
 import contextlib
 import os
 import re
@@ -68,7 +68,7 @@ class Kept(lib.Case):
         self.everywhere("history.db.damaged.2 and 1 more")
         self.assertEqual(self.read("history.db.damaged"), first)
         self.assertEqual(self.hub.stop(), 0)
-        self.begin()  # nothing new is wrong: it is said all the same
+        self.begin()  # no new damage: still reported
         self.everywhere("history.db.damaged.2 and 1 more")
         for name in os.listdir(self.path("data")):
             if ".damaged" in name:

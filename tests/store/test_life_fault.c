@@ -1,9 +1,9 @@
 /*
- * test_life_fault.c: a store's whole life on a failing disk: a folder of the oldest format is brought up to date,
- * batches are appended, logs rotate and become chunks and tiers, a node is taken over, old chunks go by bytes and by
- * age, the file is cut back. It is lived again and again with another access to the disk failing each time: once, for
- * good, because the disk is full, or because the power goes. Afterwards, on a sound disk, what was acknowledged is
- * there once, in every tier that still keeps it.
+ * test_life_fault.c: the whole life of a store on a failing disk. A folder of the oldest format is upgraded, batches
+ * are appended, logs rotate and are compacted, a node is taken over, old chunks expire by size and by age, the file is
+ * vacuumed. The life is repeated with another disk access failing each time: once, permanently, because the disk is
+ * full, or because the power is lost. Afterwards, on a good disk, acknowledged data is there once, in every tier that
+ * still keeps it.
  */
 #include "test.h"
 
@@ -23,7 +23,7 @@
 #define JUNK    56 /* chunks that are in the way: of a bucket that is too old, and of one that is too much */
 #define JUNK_KB 64
 #define SMALL   (11 << 19) /* 1024 free pages may stay */
-#define GONE    "zz"       /* the node that cc takes over */
+#define GONE    "zz"       /* the node taken over by cc */
 
 static int64_t now_ms;
 static long tried;
@@ -161,7 +161,7 @@ static char *make_old(void)
     return dir;
 }
 
-/* ---- a life, and what is left of it ---- */
+/* ---- one life, and its remaining data ---- */
 
 static void check_gone(struct store *s, unsigned node)
 {
@@ -243,7 +243,7 @@ static bool play(const char *old, enum fault_mode mode, long at)
     struct store *s = open_dir(dir);
     live(s, &m, kept);
     bool hit = fault_was_hit();
-    if (s && mode == FAULT_FULL) { /* T8: there is space again, and nobody restarts anything */
+    if (s && mode == FAULT_FULL) { /* T8: there is space again, without a restart */
         fault_arm(FAULT_NONE, 0);
         make_good(s, &m, kept);
     }
@@ -254,7 +254,7 @@ static bool play(const char *old, enum fault_mode mode, long at)
 
     s = open_dir(dir);
     assert_non_null(s);
-    for (int i = OLD; i < ALL; i++) /* T1: what was acknowledged needs no second sending */
+    for (int i = OLD; i < ALL; i++) /* T1: acknowledged batches need not be sent again */
         if (kept[i] == 0)
             assert_true(store_has(s, h_nodes[m.sent[i].node], m.sent[i].run, m.sent[i].number));
     make_good(s, &m, kept);
@@ -266,8 +266,10 @@ static bool play(const char *old, enum fault_mode mode, long at)
     return hit;
 }
 
-/* Every so many accesses, or every one where MUSTER_TEST_ALL is set: that takes minutes. With sanitizers each takes ten
- * times as long, and fewer are tried: the same places are tried without. */
+/*
+ * Fails every 381st access, or every access if MUSTER_TEST_ALL is set, which takes minutes. With sanitizers each takes
+ * ten times as long, and fewer are tried; builds without sanitizers cover the same accesses.
+ */
 static void play_all(enum fault_mode mode, long first)
 {
     long step = getenv("MUSTER_TEST_ALL") ? 1

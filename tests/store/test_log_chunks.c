@@ -1,4 +1,4 @@
-/* test_log_chunks.c: log_chunks.h's promises: what is put into the cache comes back as it was, within its bounds. */
+/* test_log_chunks.c: the promises of log_chunks.h: the cache returns data unchanged, within its bounds. */
 #include "test.h"
 
 #include <dirent.h>
@@ -9,7 +9,7 @@
 
 #define TICKS 50u
 
-/* A piece of rows [first, first + 7] whose one column counts up from first. */
+/* A piece of rows [first, first + 7] whose only column counts up from first. */
 static struct fresh_piece *piece_of(int64_t first)
 {
     struct chunk_writer *w = chunk_writer_new();

@@ -1,6 +1,6 @@
 /*
- * test_rows_fault.c: a log on a PostgreSQL server that does not become chunks. The others do, unless the failure is the
- * server's: then they are not tried one after another. The server is one of the test's own.
+ * test_rows_fault.c: a log on a PostgreSQL server that fails to compact. The others are compacted, unless the server
+ * itself fails: then they are not tried. The test runs its own server.
  */
 #include "test.h"
 
@@ -19,7 +19,7 @@ static int64_t tell_now(void)
     return H0;
 }
 
-/* Every commit is a log of its own. */
+/* Every commit creates its own log. */
 static struct store *open_hub(const char *url)
 {
     struct store_conf conf =
@@ -38,7 +38,7 @@ static void must(int r, const struct err *err)
         fail_msg("%s", err->msg);
 }
 
-/* All that can be is in chunks; a server that was away is asked again after a while. */
+/* Compacts everything possible; retries for a while if the server is unreachable. */
 static void settle(struct store *s)
 {
     struct err err = {0};
@@ -64,7 +64,7 @@ static void tell(struct store *s, const char *sql)
     assert_int_equal(db_exec(records_db(s->rec), sql), 0);
 }
 
-/* This log is not noted as one that is in chunks: the server says no, with that state of SQL. */
+/* The mark of this log fails: the server rejects it with that SQL state. */
 static void break_log(struct store *s, int64_t log, const char *state)
 {
     AUTO_FREE char *how = mem_fmt("CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
@@ -110,15 +110,15 @@ static void a_log_that_fails_keeps_no_other_from_becoming_chunks(void **unused)
             must(store_flush(s, &err), &err);
         }
         assert_int_equal(store_settle(s, &err), cases[i].code);
-        if (cases[i].code != -ENOTCONN) /* a round before this one may have been told so: then it is away */
+        if (cases[i].code != -ENOTCONN) /* an earlier round may have got it: the server counts as unreachable */
             assert_non_null(strstr(err.msg, "it is broken"));
         store_stat(s, &stat);
-        assert_int_equal(stat.history_error, cases[i].code); /* as the hub's own page tells it */
+        assert_int_equal(stat.history_error, cases[i].code); /* as shown on the hub's page */
         AUTO_FREE char *done = mem_fmt("SELECT count(*) FROM mark WHERE done = 1 AND log > %lld", (long long)broken);
         AUTO_FREE char *wait = mem_fmt(WAITING " AND log > %lld", (long long)broken);
         assert_int_equal(ask(s, wait) > 0, cases[i].ends);
         assert_true(ask(s, done) == 0 || !cases[i].ends);
-        h_check_all(s, &m, H0, H0 + H_HOUR); /* what is in no chunk is read from its rows */
+        h_check_all(s, &m, H0, H0 + H_HOUR); /* logs without chunks are read from their rows */
         tell(s, "DROP TRIGGER refuse ON mark");
         err = (struct err){0};
     }

@@ -103,12 +103,12 @@ static void memory_is_bounded(void **unused)
     struct seen s = {0};
 
     (void)unused;
-    for (uint64_t run = 1; run <= SEEN_RUNS + 10; run++) /* an agent that restarts for ever */
+    for (uint64_t run = 1; run <= SEEN_RUNS + 10; run++) /* an agent that restarts in a loop */
         seen_add(&s, run, 1, (int64_t)run);
     assert_int_equal(s.n, SEEN_RUNS);
     assert_false(seen_has(&s, 10, 1)); /* the oldest are forgotten */
     assert_true(seen_has(&s, 11, 1) && seen_has(&s, SEEN_RUNS + 10, 1));
-    for (uint64_t i = 1; i <= SEEN_RANGES + 10; i++) /* one that leaves every second number out */
+    for (uint64_t i = 1; i <= SEEN_RANGES + 10; i++) /* a run that skips every second number */
         seen_add(&s, 1u << 20, 2 * i, 1u << 20);
     assert_true(s.ranges <= SEEN_RANGES);
     assert_true(seen_has(&s, 1u << 20, 2 * (SEEN_RANGES + 10)));
@@ -144,7 +144,7 @@ static void nodes_are_interned(void **unused)
     index_fini(&x);
 }
 
-/* Against every change there was. What is told may be of more than was asked for, never of less. */
+/* Compares with a list of all changes. The result may cover more than requested, never less. */
 static void changes_are_never_overlooked(void **unused)
 {
     struct prng g = {3};
@@ -182,7 +182,7 @@ static void what_came_later_leaves_the_past_as_it_was(void **unused)
     uint64_t before = changes_before(c, 5050000);
     changes_add(c, 5200000);
     assert_int_equal(changes_before(c, 5050000), before);
-    for (int64_t i = 0; i < 100000; i++) /* a day of seconds: coarser, but of this moment still as it was */
+    for (int64_t i = 0; i < 100000; i++) /* a day of seconds: coarser, but unchanged for this time */
         changes_add(c, 5300000 + i * 1000);
     assert_int_equal(changes_before(c, 5000000), 0);
     assert_true(changes_before(c, 5300000 + 99000000) < c->stamp - 500);

@@ -1,6 +1,6 @@
 /*
- * test_shared.c: stores of several hubs on one PostgreSQL server: each sees what the others have, a batch that reaches
- * several of them is kept once, and what a hub left behind is taken up. R1 to R5 are in log_rows.h.
+ * test_shared.c: stores of several hubs on one PostgreSQL server: each sees the data of the others, a batch that
+ * reaches several of them is kept once, and the logs of a dead hub are adopted. log_rows.h has R1 to R5.
  */
 #include "test.h"
 
@@ -162,7 +162,7 @@ static void two_hubs_have_one_history(void **unused)
     h_fini(&m);
 }
 
-/* A run's numbers become one range, however they came; ranges keep apart what is missing. */
+/* A run's numbers become one range in any order; missing numbers separate ranges. */
 static void what_was_taken_is_few_ranges(void **unused)
 {
     AUTO_FREE char *url = pg_base(&server);
@@ -192,7 +192,7 @@ static void what_was_taken_is_few_ranges(void **unused)
     store_close(s[1]);
 }
 
-/* R4: what a hub that is gone left is taken up, from rows and from chunks half made. */
+/* R4: logs of a dead hub are adopted, from rows and from partial chunks. */
 static void logs_of_a_hub_that_is_gone_are_adopted(void **unused)
 {
     AUTO_FREE char *url = pg_base(&server);
@@ -264,7 +264,7 @@ static void note(void *arg, int result)
     o->last = result;
 }
 
-/* T8: appends are refused, records wait, and all goes on when it is back. */
+/* T8: appends fail, records wait, and everything resumes when the server is back. */
 static void a_server_that_is_away_comes_back(void **unused)
 {
     AUTO_FREE char *url = pg_base(&server);
@@ -312,7 +312,7 @@ static void a_server_that_is_away_comes_back(void **unused)
     h_fini(&m);
 }
 
-/* All processes of the server but the one that takes connections. */
+/* All processes of the server except the one that accepts connections. */
 static void signal_backends(const char *sign)
 {
     AUTO_FREE char *pid = mem_fmt("%d", (int)server.pid);
@@ -321,7 +321,9 @@ static void signal_backends(const char *sign)
     assert_int_equal(pg_run(&server, argv), 0);
 }
 
-/* A server that hangs is one that is away: the writer waits no longer than it said, and the batch is kept in the end.
+/*
+ * A server that hangs counts as unreachable: the writer waits no longer than its limit, and the batch is kept in the
+ * end.
  */
 static void a_server_that_hangs_is_given_up(void **unused)
 {
@@ -394,7 +396,7 @@ static void a_standby_that_is_away_keeps_commits_from_being_acknowledged(void **
     store_close(b);
 }
 
-/* R1: what conflicts alone is acknowledged by a transaction that writes. */
+/* R1: a commit of repeats only is acknowledged by a transaction that writes. */
 static void a_repeat_is_acknowledged_by_a_commit_that_writes(void **unused)
 {
     AUTO_FREE char *url = pg_base(&server);
@@ -423,7 +425,7 @@ struct pusher {
     struct store *s;
     struct h_model *m;
     size_t from;
-    bool takes_over; /* meanwhile: bb takes aa's place */
+    bool takes_over; /* meanwhile bb takes over aa */
 };
 
 static void *push_all(void *arg)
@@ -440,7 +442,7 @@ static void *push_all(void *arg)
     return NULL;
 }
 
-/* Three hubs get all of it at once, and compact and merge meanwhile. */
+/* Three hubs receive everything concurrently, and compact and merge meanwhile. */
 static void race(const char *url, struct store *s[3], struct h_model *m, bool takes_over)
 {
     struct pusher p[3];
@@ -487,7 +489,7 @@ static void hubs_race_and_nothing_is_lost_or_doubled(void **unused)
     h_fini(&m);
 }
 
-/* A node takes another's place: what came before is its, from whichever hub; what comes after is not. */
+/* A takeover covers all earlier batches, of any hub, and no later ones. */
 static void a_takeover_counts_for_all_hubs(void **unused)
 {
     AUTO_FREE char *url = pg_base(&server);
@@ -648,7 +650,7 @@ static void frames_wait_for_the_archive(void **unused)
     assert_int_equal(x.n, m.n);
     store_stat(s, &st);
     assert_true(st.archive_logs == 0 && st.archive_error == 0 && st.archive_missed == 0);
-    now_ms = H0 + 30 * H_HOUR; /* what is a day old is asked there */
+    now_ms = H0 + 30 * H_HOUR; /* day-old data is read from the archive */
     settle(s);
     for (unsigned node = 0; node < H_NODES; node++)
         h_check(s, &m, node, H0, H0 + H_HOUR, 1000, TIER_RAW);
@@ -658,7 +660,7 @@ static void frames_wait_for_the_archive(void **unused)
     h_fini(&m);
 }
 
-/* Z4: of what a hub puts as the leader that it is no more nothing is written, and whoever asked is told. */
+/* Z4: puts of a hub that is no longer the leader are not written, and done gets the error. */
 static void what_an_old_leader_puts_is_not_written(void **unused)
 {
     AUTO_FREE char *url = pg_base(&server);
@@ -705,7 +707,7 @@ static void what_an_old_leader_puts_is_not_written(void **unused)
     store_close(s);
 }
 
-/* The same of a part of the nodes: what is counted of one is put by whoever has its part. */
+/* The same for a part of the nodes: the owner of the part puts usage hours. */
 static void what_is_counted_is_put_by_who_has_the_part(void **unused)
 {
     AUTO_FREE char *url = pg_base(&server);
@@ -737,9 +739,9 @@ static void what_is_counted_is_put_by_who_has_the_part(void **unused)
     flush(s);
     assert_int_equal(ask(s, "SELECT count(*) FROM usage_marks"), 1);
     assert_int_equal(store_put_part(s, part, 2, STORE_USAGE, &usage, 1), 0);
-    store_put_led(s, leader.epoch, STORE_USAGE, &days, 1, NULL, NULL); /* days are added up by who leads, */
+    store_put_led(s, leader.epoch, STORE_USAGE, &days, 1, NULL, NULL); /* the leader computes days, */
     store_put_led(s, leader.epoch, STORE_NOTE, &(struct note){.kind = NOTE_ALERT, .id = 1, .bytes = STR("x")}, 1, note,
-                  &done); /* beside it */
+                  &done); /* concurrently */
     flush(s);
     assert_int_equal(ask(s, "SELECT count(*) FROM usage_marks"), 0);
     assert_true(done.n == 1 && done.last == 0);

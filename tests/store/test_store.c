@@ -1,4 +1,4 @@
-/* test_store.c: records.h's promises by number. */
+/* test_store.c: the promises of records.h by number. */
 #include "test.h"
 
 #include <errno.h>
@@ -79,7 +79,7 @@ static void put_one(struct fix *f, const char *node, uint64_t run, uint64_t numb
     struct store_batch b = batch_make(node, run, number, bytes, sizeof(bytes));
 
     store_append(f->s, &b, 1, r ? note : NULL, r);
-    memset(bytes, 0, sizeof(bytes)); /* it copied what it needs */
+    memset(bytes, 0, sizeof(bytes)); /* append has copied its data */
 }
 
 /* ---- reading back ---- */
@@ -227,7 +227,7 @@ WITH_STORE(t5_results_come_on_the_loop_in_order_once_each, true)
         r[i] = (struct result){&all, i};
         put_one(f, i % 3 ? "a" : "b", 1, (uint64_t)i / 2, &r[i]);
         if (i == 7)
-            fix_flush(f); /* durable, but told only by the loop */
+            fix_flush(f); /* durable, but only the loop delivers the result */
         assert_int_equal(all.n, 0);
     }
     while (all.n < COUNT(r))
@@ -252,7 +252,7 @@ static void count_up(void *arg, int result)
     last++;
 }
 
-/* More than are told in one turn of the loop, of one commit. */
+/* More results of one commit than are delivered in one event loop iteration. */
 WITH_STORE(t5_many_results_come_in_order, true)
 {
     enum { MANY = 1500 };
@@ -295,7 +295,7 @@ static void t4_a_nudge_ends_the_rest(void **unused)
     dir_free(dir);
 }
 
-/* So does a record that somebody waits for. */
+/* So does a record with a waiting caller. */
 static void t4_a_record_with_a_result_ends_the_rest(void **unused)
 {
     char *dir = dir_new();
@@ -382,7 +382,9 @@ WITH_STORE(an_append_with_a_bad_node_is_refused, false)
 
 /* ---- blobs ---- */
 
-/* The one is refused, what came with it is not: nobody would know whose its numbers are. */
+/*
+ * The batch is refused, the others of the append are not: without its blob, the names of its numbers would be unknown.
+ */
 WITH_STORE(a_batch_comes_again_with_its_blob, false)
 {
     struct results all = {0};
@@ -530,7 +532,7 @@ WITH_STORE(a_process_is_extended_by_its_identity, false)
     p.first_ms = p.last_ms = 105;
     p.mem_max = 9;
     store_put(f->s, STORE_PROC, &p, 1, NULL, NULL);
-    p.last_ms = 103; /* late news neither shortens nor ends it, nor forgets what was found out */
+    p.last_ms = 103; /* a late update neither shortens nor ends it, nor removes known values */
     p.mem_max = 2;
     p.ended = true;
     p.fact.user[0] = 0;
@@ -614,7 +616,7 @@ WITH_STORE(a_takeover_moves_history_and_leaves_the_future, false)
     n.name[0] = 0;
     store_put(f->s, STORE_NODE, &n, 1, NULL, NULL);
     store_take_over(f->s, "old", "new");
-    put_one(f, "old", 1, 3, NULL); /* it came back all the same: a node of its own again */
+    put_one(f, "old", 1, 3, NULL); /* it came back anyway: a separate node again */
     fix_flush(f);
     store_take_over(f->s, "new", "newer");
     store_take_over(f->s, "same", "same");
@@ -697,7 +699,7 @@ WITH_STORE(who_looks_at_the_files_sees_that_records_were_written, false)
 
     fix_flush(f);
     assert_true(store_touched(f->s, &look, later_ms));
-    assert_int_equal(store_touched(f->s, &look, later_ms), on_server); /* where one cannot tell */
+    assert_int_equal(store_touched(f->s, &look, later_ms), on_server); /* always true on a server */
     assert_true(store_touched(f->s, &look, 0));
     assert_int_equal(store_put_now(f->s, STORE_TOKEN, &t, NULL), 0);
     assert_true(store_touched(f->s, &look, later_ms));
@@ -750,7 +752,7 @@ WITH_STORE(reads_on_a_thread_that_must_not_wait_are_counted, false)
     store_stat(f->s, &st);
     assert_int_equal(st.waits, 5);
     assert_int_equal(store_get_blob(f->s, "a", 7, NULL, NULL), 1); /* known */
-    assert_int_equal(store_get_blob(f->s, "a", 7, &got, NULL), 0); /* on disk, where the loop does not look */
+    assert_int_equal(store_get_blob(f->s, "a", 7, &got, NULL), 0); /* on disk, where the loop does not read */
     assert_int_equal(store_get_blob(f->s, "a", 8, NULL, NULL), 0);
     store_stat(f->s, &st);
     assert_int_equal(st.waits, 5);

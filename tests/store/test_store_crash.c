@@ -1,7 +1,7 @@
 /*
- * test_store_crash.c: T1 and T2 by kill -9. A child appends as fast as it is told and says on a pipe which batches were
- * acknowledged; it is killed after a random number of them, thirty times over one folder. Every acknowledged batch must
- * be there, once, whole, whatever the child was doing: committing, checkpointing, rotating, or still recovering.
+ * test_store_crash.c: T1 and T2 under kill -9. A child appends as fast as its appends are acknowledged and writes their
+ * numbers to a pipe. It is killed after a random number of them, thirty times over one folder. Every acknowledged batch
+ * must be there, once, whole, whatever the child was doing: committing, checkpointing, rotating, or still recovering.
  */
 #include "test.h"
 
@@ -15,10 +15,10 @@
 #include "store_dir.h"
 
 #define ROUNDS 30
-#define ACKS   120 /* at most so many a round */
-#define FLIGHT 8   /* appends under way at once */
+#define ACKS   120 /* maximum per round */
+#define FLIGHT 8   /* concurrent appends */
 #define FRAME  900 /* with rotate_bytes: a new file every dozen batches */
-#define REPEAT 20  /* batches of the round before that are sent again */
+#define REPEAT 20  /* batches of the previous round that are sent again */
 #define TOTAL  (ROUNDS * (ACKS + REPEAT) + 1)
 
 static struct store *open_dir(const char *dir, struct event_base *loop)
@@ -67,7 +67,7 @@ static void send_next(struct sender *se)
     struct store_batch b = batch_make("n", 1, se->next, bytes, sizeof(bytes));
 
     *t = (struct sent){se, se->next++};
-    b.facts = 1 + b.number / 50; /* a new blob now and then */
+    b.facts = 1 + b.number / 50; /* a new blob every 50 batches */
     if (store_get_blob(se->s, "n", b.facts, NULL, NULL) != 1)
         store_put_blob(se->s, "n", BLOB_FACTS, b.facts, STR("facts"));
     store_append(se->s, &b, 1, sent_done, t);
@@ -146,7 +146,7 @@ static void run_and_kill(struct tally *t, const char *dir, int acks)
         t->highest = MAX(t->highest, number);
     }
     kill(pid, SIGKILL);
-    while (read(fds[0], &number, sizeof(number)) == sizeof(number)) { /* told before it died */
+    while (read(fds[0], &number, sizeof(number)) == sizeof(number)) { /* acknowledged before it died */
         t->acked[number] = true;
         t->highest = MAX(t->highest, number);
     }

@@ -1,4 +1,6 @@
-/* test_store_disk.c: the embedded store's files: rotation, retention, lock, versions, damage, the command line beside.
+/*
+ * test_store_disk.c: the files of a store in a folder: rotation, retention, lock, versions, damage, concurrent command
+ * line.
  */
 #include "test.h"
 
@@ -196,11 +198,11 @@ static void what_is_older_than_keep_ms_goes(void **unused)
     assert_int_equal(c.first, 4);
     assert_int_equal(c.n, 4);
     assert_false(dir_has(dir, "log-1.db"));
-    assert_false(store_get_blob(s, "n", 101, NULL, NULL) == 1); /* nobody names it any more */
+    assert_false(store_get_blob(s, "n", 101, NULL, NULL) == 1); /* no batch names it any longer */
     assert_true(store_get_blob(s, "n", 104, NULL, NULL) == 1);
-    assert_true(store_has(s, "n", 1, 1)); /* remembered as long as its run goes on */
+    assert_true(store_has(s, "n", 1, 1)); /* remembered while its run continues */
     clock_set_for_test(NOW + 1000000);
-    put(s, 8, 8, 1000); /* late: it goes too, with the run that only it belonged to */
+    put(s, 8, 8, 1000); /* late: it expires too, with the run that only it belonged to */
     put(s, 1, 1, 1000);
     store_close(s);
     s = open_conf(&conf);
@@ -293,7 +295,7 @@ static void a_nodes_newest_blobs_stay(void **unused)
 
 /* ---- who may open it ---- */
 
-/* Nodes whose facts came together: when the next log begins, few of them are written again. */
+/* Nodes whose facts arrived together: the next log rewrites only few of them at its start. */
 static void blobs_of_many_nodes_are_not_touched_at_once(void **unused)
 {
     enum { NODES = 64 };
@@ -546,11 +548,11 @@ static void a_damaged_log_costs_only_itself(void **unused)
         struct count c = count(s);
         assert_true(c.n == 14 || c.n == 15);
         assert_true(c.whole);
-        put(s, 100, 105, 3000); /* and it goes on, under a number never used */
+        put(s, 100, 105, 3000); /* and it continues, under an unused number */
         assert_int_equal(count(s).n, c.n + 6);
         assert_false(dir_has(dir, cases[i].name));
         store_close(s);
-        s = open_conf(&conf); /* told once */
+        s = open_conf(&conf); /* reported once */
         store_close(s);
         dir_free(dir);
     }
@@ -599,7 +601,7 @@ static void a_damaged_muster_db_is_named_with_what_to_do(void **unused)
     dir_free(dir);
 }
 
-/* A3 in words, then what is left of it after --start-empty. */
+/* The message of A3, then the remaining data after --start-empty. */
 static void a_muster_db_that_is_lost_is_refused_and_can_be_set_aside(void **unused)
 {
     static const char *const how[] = {"missing", "empty", "an empty database", "damaged"};
@@ -640,7 +642,7 @@ static void a_muster_db_that_is_lost_is_refused_and_can_be_set_aside(void **unus
         assert_int_equal(sum.folders, 1);
         aside_words(&sum, words, sizeof(words));
         assert_non_null(strstr(words, "set-aside-1"));
-        conf.dir = folder; /* what is left can be read, unless somebody may save more of it */
+        conf.dir = folder; /* the remaining data is readable, unless a user may recover more of it */
         if (i < 3) {
             s = open_conf(&conf);
             assert_int_equal(count(s).n, 10);
@@ -689,11 +691,11 @@ static void a_name_that_is_taken_is_not_taken_again(void **unused)
     assert_int_equal(aside_look(dir, &sum), 0);
     sum.no_records = false;
     aside_words(&sum, words, sizeof(words));
-    assert_string_equal(words, ""); /* moved away, and nothing is said any more */
+    assert_string_equal(words, ""); /* moved away: no notice any longer */
     dir_free(dir);
 }
 
-/* The open log, cut to nothing: told from one that was made a moment before a crash. */
+/* The truncated open log, distinguished from one created just before a crash. */
 static void a_log_that_was_emptied_is_told(void **unused)
 {
     char *dir = dir_new();
@@ -705,7 +707,7 @@ static void a_log_that_was_emptied_is_told(void **unused)
     (void)unused;
     store_close(s);
     assert_int_equal(truncate(path, 0), 0);
-    s = open_conf(&conf); /* nothing was in it, and nothing speaks of it */
+    s = open_conf(&conf); /* it was empty, and nothing refers to it */
     put(s, 1, 3, 1000);
     store_close(s);
     assert_int_equal(truncate(path, 0), 0);
@@ -814,7 +816,7 @@ static void the_newest_batches_of_each_node_are_found(void **unused)
         store_close(s);
         s = open_conf(&conf);
     }
-    store_take_over(s, "b", "c"); /* what was b's is c's */
+    store_take_over(s, "b", "c"); /* data of b is now c's */
     flush(s);
     struct found f = {.whole = true};
     assert_int_equal(store_each_batch(s, &(struct newest_ask){0, 100}, note_found, &f, NULL), 0);

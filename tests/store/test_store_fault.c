@@ -1,7 +1,7 @@
 /*
- * test_store_fault.c: the store's promises when the disk does not keep its own. A small scenario is run again and again
- * with the first, second, third ... access to the disk failing, until one run meets no failure; after each the folder
- * is opened on a sound disk and looked at.
+ * test_store_fault.c: the store's promises on a failing disk. A small scenario runs repeatedly with the first, second,
+ * third ... disk access failing, until one run has no failure. After each run the folder is opened on a good disk and
+ * checked.
  */
 #include "test.h"
 
@@ -20,7 +20,7 @@
 struct play {
     char *dir;
     struct store *s;
-    int result[BATCHES + 1]; /* 1: never told */
+    int result[BATCHES + 1]; /* 1: done was not called */
     bool token, full;
     bool kept[BATCHES + 1];
     int copies[BATCHES + 1];
@@ -145,7 +145,7 @@ static bool play(enum fault_mode mode, long at)
     fault_arm(mode, at);
     play_scenario(&p);
     bool hit = fault_was_hit();
-    if (mode == FAULT_FULL && p.s) { /* T8: there is space again, and nobody restarts anything */
+    if (mode == FAULT_FULL && p.s) { /* T8: there is space again, without a restart */
         fault_arm(FAULT_NONE, 0);
         for (uint64_t i = 1; i <= BATCHES; i++)
             if (p.result[i] < 0) {
@@ -158,7 +158,7 @@ static bool play(enum fault_mode mode, long at)
     }
     store_close(p.s);
     for (int i = 1; i <= BATCHES; i++) {
-        assert_int_not_equal(p.result[i], 1); /* T5: every one was told */
+        assert_int_not_equal(p.result[i], 1); /* T5: done was called for each */
         p.kept[i] = p.result[i] == 0;
     }
     if (mode == FAULT_POWER)
@@ -205,7 +205,7 @@ static void t1_the_power_goes(void **unused)
     play_all(FAULT_POWER);
 }
 
-/* ---- a disk that takes its time ---- */
+/* ---- a slow disk ---- */
 
 static void count_results(void *arg, int result)
 {
@@ -235,11 +235,11 @@ static void t4_the_caller_never_waits_and_the_queue_is_bounded(void **unused)
     assert_true(st.queue_bytes > 10000 && st.queue_bytes <= 20000 + 1000);
     while (n[1] == 0)
         event_base_loop(loop, EVLOOP_ONCE);
-    assert_true(n[1] >= 80); /* refused, and told at once */
+    assert_true(n[1] >= 80); /* refused, and reported immediately */
     assert_int_equal(n[0] + n[2], 0);
     assert_false(store_has(p.s, NODE_NAME, 1, 1)); /* not yet durable */
     struct store_batch big = batch_make(NODE_NAME, 1, 200, bytes, sizeof(bytes));
-    store_append(p.s, &big, 1, count_results, n); /* can never fit: not to be tried again */
+    store_append(p.s, &big, 1, count_results, n); /* can never fit: the error must not suggest a retry */
     while (n[2] == 0)
         event_base_loop(loop, EVLOOP_ONCE);
     assert_int_equal(n[2], 1);
@@ -268,7 +268,7 @@ static void a_batch_waits_for_a_blob_that_found_no_room(void **unused)
     (void)unused;
     fault_install();
     assert_int_equal(store_open(&p.s, &conf, NULL, NULL), 0);
-    store_put_blob(p.s, NODE_NAME, BLOB_FACTS, 5, str_n(bytes, 20 << 20)); /* more than the queue ever takes */
+    store_put_blob(p.s, NODE_NAME, BLOB_FACTS, 5, str_n(bytes, 20 << 20)); /* more than the queue ever accepts */
     assert_false(store_get_blob(p.s, NODE_NAME, 5, NULL, NULL) == 1);
     struct store_batch b = batch_make(NODE_NAME, 1, 1, bytes, 100);
     b.facts = 5;
@@ -308,8 +308,9 @@ static void records_are_tried_again_until_they_are_durable(void **unused)
     fault_arm(FAULT_FULL, 1);
     play_append(&p, 2);
     assert_int_equal(store_flush(p.s, NULL), -ENOSPC);
-    assert_int_equal(store_flush(p.s, NULL), 0); /* told once */
-    play_append(&p, 1);                          /* kept already: that needs no disk, and says nothing of it */
+    assert_int_equal(store_flush(p.s, NULL), 0); /* reported once */
+    /* stored already: needs no disk access, and says nothing about the disk */
+    play_append(&p, 1);
     assert_int_equal(store_flush(p.s, NULL), 0);
     assert_int_equal(p.result[1], 0);
     store_put(p.s, STORE_EVENT, &(struct store_event){NODE_NAME, NULL, e}, 1, NULL, NULL);
@@ -361,7 +362,7 @@ static void what_has_a_result_is_refused_while_the_disk_is_full(void **unused)
     fault_arm(FAULT_NONE, 0);
     assert_int_equal(result, -ENOSPC);
     assert_int_equal(store_flush(p.s, NULL), 0);
-    assert_int_equal(store_get(p.s, GET_JOB(7, &got), NULL), 0); /* it is not tried again: the giver was told */
+    assert_int_equal(store_get(p.s, GET_JOB(7, &got), NULL), 0); /* not retried: the caller got the error */
     store_put(p.s, STORE_JOB, &j, 1, on_stored, &result);
     assert_int_equal(store_flush(p.s, NULL), 0);
     assert_int_equal(result, 0);

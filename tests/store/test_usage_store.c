@@ -1,4 +1,4 @@
-/* test_usage_store.c: counted hours in the store: put again, days, marks, a node taken over, backup. */
+/* test_usage_store.c: usage hours in the store: repeated puts, days, marks, takeover of a node, backup. */
 #include "test.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static void with_store(void (*test)(struct fix *f))
     }                                                                                                                  \
     static void name##_(struct fix *f)
 
-/* What is kept, as text. */
+/* The stored hours as text. */
 static int say(void *arg, const char *node, const struct usage_span *s)
 {
     struct buf *out = arg;
@@ -125,7 +125,7 @@ WITH_STORE(days_are_their_hours_added_up)
            "a@24-48 GPU-1/H200 f11 u22 d33 e44 ann=1,1,0,0,0 kim=1005,405,100,8,51 lee=2000,0,2000,9,60 GPU-2/H200 f99 "
            "u0 "
            "d0 e0; a@48-49 GPU-1/H200 f1 u2 d3 e4 kim=5,5,0,1,1 lee=2000,0,2000,9,60; ");
-    put(f, "a", 24, NULL, 0, 0); /* late data: what was there is gone */
+    put(f, "a", 24, NULL, 0, 0); /* late data: the previous hour is gone */
     put(f, "a", 48, NULL, 0, 0);
     expect(f, &days, "a@24-48 GPU-1/H200 f1 u2 d3 e4 kim=5,5,0,1,1 lee=2000,0,2000,9,60; ");
     expect(f, &(struct usage_ask){.to_ms = 1000 * H, .days = always, .n_days = 1, .zone = "Asia/Tokyo"}, "");
@@ -294,7 +294,7 @@ static int count_spans(void *arg, UNUSED const char *node, const struct usage_sp
 #define UUID  "GPU-fddb3bc3-217a-9e02-bd2a-e1710a2637c0"
 #define OTHER "GPU-FDDB3BC3-217a-9e02-bd2a-e1710a2637c0" /* not as a driver writes it */
 
-/* Names of GPUs are short in the file, those that were long before stay so, and both are told as they are. */
+/* Names of GPUs are short in the file, long ones of older files stay long, and both are returned unchanged. */
 WITH_STORE(names_of_gpus_are_kept_short)
 {
     struct usage_device d[] = {{OTHER, "H200", 1, 0, 0, 0, 0, NULL}, {UUID, "H200", 2, 0, 0, 0, 0, NULL}};
