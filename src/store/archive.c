@@ -27,7 +27,7 @@ struct archiver {
     bool running;
     int wake_fd;
 
-    /* the thread's own */
+    /* owned by the thread */
     struct records *rec;
     struct batch_rows *rows; /* on PostgreSQL */
     void *dec;
@@ -153,7 +153,7 @@ static void set_last(struct due_logs *d, uint64_t rows, const struct err *why)
     d->last = *why;
 }
 
-/* ---- how far a log is ---- */
+/* ---- progress per log ---- */
 
 static void load_mark(struct archiver *x)
 {
@@ -180,7 +180,7 @@ static void set_mark(struct archiver *x, int64_t log, size_t sent)
     writer_put(x->w, 0, 0, STORE_SETTING, &(struct store_setting){MARK, str_of(text)}, 1, NULL, NULL);
 }
 
-/* ---- a log into the archive ---- */
+/* ---- sending a log ---- */
 
 struct due_log { /* its rows, by node */
     struct log_reader *l;
@@ -201,7 +201,7 @@ static void note_row(void *arg, int64_t row, int64_t node, UNUSED int64_t at_ms)
 
 COMPARE(by_node, struct due_row, ORDER(x->node, y->node) ?: ORDER(x->row, y->row))
 
-/* How many rows wait now, or -errno. What cannot be read was counted when it was compacted. */
+/* Adds a row. Returns the number of waiting rows, or -errno. Unreadable rows were counted during compaction. */
 static int64_t take_row(struct archiver *x, struct due_log *g, const struct due_row *row, int64_t log)
 {
     const struct log_key *key = FIND(g->keys, g->n_keys, k, k->id == row->node);
@@ -314,7 +314,7 @@ static void *archive_main(void *arg)
     return NULL;
 }
 
-/* A log is due; from any thread. */
+/* Called when a log is due; thread-safe. */
 static void archive_wake(void *arg)
 {
     wake_ring(((struct archiver *)arg)->wake_fd);
@@ -401,7 +401,7 @@ struct place_in_time {
 };
 COMPARE(by_place, struct place_in_time, ORDER(x->log, y->log) ?: ORDER(x->row, y->row))
 
-/* Takeovers cut the rows of a sender into stretches, each of which is one node's. */
+/* Takeovers split the rows of a sender into stretches that each belong to one node. */
 static void add_stretches(const struct alias *v, size_t n, const char *name, const char *node,
                           struct archive_name **ret, size_t *ret_n, size_t *cap)
 {

@@ -1,4 +1,4 @@
-/* aside.c: names and finds damaged files that were set aside. */
+/* aside.c: quarantines damaged files and finds quarantined ones. */
 #include "store/aside.h"
 
 #include <dirent.h>
@@ -34,7 +34,7 @@ static int move(const char *dir, const char *from, const char *to, const char *t
     return rename(old, new) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* A WAL alone may be there already, of a run that was killed in between: it is this file's. */
+/* A WAL may exist alone, after a run that was killed in between: it belongs to this file. */
 static bool is_taken(const char *dir, const char *name, bool wal)
 {
     return is_there(dir, name, "") || (wal && is_there(dir, name, "-wal"));
@@ -94,7 +94,7 @@ static bool is_ours(const char *name)
            strncmp(name, "history.db", 10) == 0;
 }
 
-/* Something that was stored is in this folder. */
+/* Whether the folder has data of a store. */
 static int has_data(const char *dir, struct err *err)
 {
     DIR *d = opendir(dir);
@@ -113,7 +113,7 @@ static int has_data(const char *dir, struct err *err)
     return any;
 }
 
-/* -ENOENT not there, -ENODATA nothing in it, other -errno: it cannot be read; 0 it can. deep: every page. */
+/* Returns 0 if muster.db is readable, -ENOENT if missing, -ENODATA if empty, else -errno. deep: checks every page. */
 static int try_records(const char *dir, bool deep, struct err *err)
 {
     AUTO_FREE char *path = mem_fmt("%s/muster.db", dir);
@@ -148,7 +148,7 @@ int aside_check(const char *dir, struct err *err)
                    dir, r == -ENOENT ? "is missing" : "is empty", dir);
 }
 
-/* ---- all of it ---- */
+/* ---- moving everything ---- */
 
 static int make_folder(const char *dir, char ret[ASIDE_NAME], struct err *err)
 {
@@ -192,9 +192,9 @@ int aside_all(const char *dir, char ret[ASIDE_NAME], struct err *err)
         return r;
     int state = try_records(dir, true, &why);
     if (state == 0 || (r == 0 && (state == -ENOENT || state == -ENODATA)))
-        return 0; /* sound, or nothing there at all */
+        return 0; /* intact, or a folder without data */
     if (state != -ENOENT && state != -ENODATA && state != -EUCLEAN && state != -EINVAL)
-        return err_set(err, state, "%s", why.msg); /* a newer muster's, or not ours to read: that is no damage */
+        return err_set(err, state, "%s", why.msg); /* from a newer muster, or no permission: not damage */
     r = store_lock(dir, &lock, err);
     if (r == 0)
         r = make_folder(dir, ret, err);
@@ -215,7 +215,7 @@ int aside_all(const char *dir, char ret[ASIDE_NAME], struct err *err)
     return r < 0 ? err_set(err, r, "cannot sync '%s': %s", dir, strerror(-r)) : 1;
 }
 
-/* ---- looking ---- */
+/* ---- notices ---- */
 
 struct looking {
     const char *dir;
@@ -240,7 +240,7 @@ static void look_at(struct looking *l, const char *name)
 
     if (lstat(path, &st) < 0)
         return;
-    at_ms = (int64_t)st.st_ctim.tv_sec * 1000 + st.st_ctim.tv_nsec / 1000000; /* a rename sets it */
+    at_ms = (int64_t)st.st_ctim.tv_sec * 1000 + st.st_ctim.tv_nsec / 1000000; /* a rename updates ctime */
     if (S_ISREG(st.st_mode) && aside_of(name)) {
         a->damaged++;
         a->bytes += db_file_bytes(path);

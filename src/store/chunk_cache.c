@@ -11,7 +11,7 @@
 #include "store/sink.h"
 
 #define SLOTS      1024u
-#define COLUMN_MAX 2048u /* larger columns are read again each time: decoding them costs more than that */
+#define COLUMN_MAX 2048u /* larger columns are not cached: decoding them costs more than reading */
 #define FIRST_READ 1024u /* most heads are smaller */
 #define HEAD_MAX   (8u << 20)
 
@@ -19,8 +19,8 @@ struct chunk_cache {
     struct chunk_cache_group *slots[SLOTS];
     size_t bytes, max_bytes;
     uint32_t dice;
-    struct buf room, plain; /* of a column that is not kept; of one that is, until it is */
-    int64_t *ticks;         /* of the raw chunk that is read */
+    struct buf room, plain; /* room: of uncached columns; plain: before caching */
+    int64_t *ticks;         /* of the current raw chunk */
     size_t cap_ticks;
 };
 
@@ -72,7 +72,7 @@ static struct chunk_cache_group **slot_of(struct chunk_cache *s, const char *nod
     return &s->slots[(h ^ h >> 32) % SLOTS];
 }
 
-/* Any but the one in use. */
+/* Evicts any group except the one in use. */
 static void evict(struct chunk_cache *s, const struct chunk_cache_group *used)
 {
     size_t empty = 0;
@@ -114,7 +114,7 @@ static int note_chunk(void *arg, const struct chunk_row *row)
     return 0;
 }
 
-/* The head of one: 0, or -errno of the database. */
+/* Reads a chunk's head. Returns 0, or -errno of the database. */
 static int load_head(struct chunks *db, struct chunk_cache_chunk *c, size_t *ret_bytes)
 {
     size_t size = c->c.bytes.len, first = MIN(size, FIRST_READ), len;
@@ -142,7 +142,7 @@ static int load_head(struct chunks *db, struct chunk_cache_chunk *c, size_t *ret
         c->sums = mem_zero(MAX(c->c.n_columns, 1u), sizeof(*c->sums));
         c->devices_sum = sink_devices_sum(&c->c);
     }
-    if (c->c.lanes == 1) { /* there are many, and unpacking them again is the least of reading a chunk */
+    if (c->c.lanes == 1) { /* they are large, and decoding them again is a small part of reading a chunk */
         free(c->c.ticks);
         c->c.ticks = NULL;
     }

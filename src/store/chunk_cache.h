@@ -28,7 +28,7 @@ struct chunk_cache_chunk {
     struct column_sums **sums; /* sums over the devices; NULL: not computed */
 };
 
-struct chunk_cache_group { /* the chunks of a node in a bucket of a tier */
+struct chunk_cache_group { /* the chunks of a node in one bucket of a tier */
     char node[NODE_KEY_MAX];
     int tier;
     int64_t bucket;

@@ -10,11 +10,11 @@
 #define DB_MAGIC_HISTORY 0x6d737468 /* "msth" */
 
 static const char *const upgrades[] = {
-    /* 1 to 2: until then hours were written together with minutes */
+    /* 1 to 2: before, hours were written together with minutes */
     "ALTER TABLE chunk ADD COLUMN summed INTEGER NOT NULL DEFAULT 1",
-    /* 2 to 3: the same tables; from now on they may hold chunks of version 3, which older programs call damaged */
+    /* 2 to 3: the same tables; they may hold chunks of version 3 now, which older programs treat as damage */
     "SELECT 1",
-    /* 3 to 4: likewise of version 4 */
+    /* 3 to 4: the same for version 4 */
     "SELECT 1",
 };
 
@@ -33,8 +33,9 @@ const struct db_kind chunks_kind = {
     .upgrades = upgrades,
     .shrinks = true,
     .schema = TABLES,
-    .pg_schema = TABLES "; ALTER TABLE chunk ALTER bytes SET STORAGE EXTERNAL;" /* small already, and read in parts */
-                        "CREATE TABLE chunk_change(n INTEGER NOT NULL); INSERT INTO chunk_change VALUES(1)",
+    .pg_schema =
+        TABLES "; ALTER TABLE chunk ALTER bytes SET STORAGE EXTERNAL;" /* compressed already, and read in parts */
+               "CREATE TABLE chunk_change(n INTEGER NOT NULL); INSERT INTO chunk_change VALUES(1)",
 };
 
 #define SUMS "SELECT count(*), sum(id), sum(node), sum(tier), sum(bucket / 1000)"
@@ -110,7 +111,7 @@ void chunks_begin_later(struct chunks *c, int64_t version)
     c->later_version = version;
 }
 
-/* Before anything is read for past.h. */
+/* Starts the transaction of chunks_begin_later(). */
 static int begin_now(struct chunks *c)
 {
     int64_t version = 0;
@@ -143,7 +144,7 @@ void chunks_expect(struct chunks *c, int64_t takeovers)
 
 int chunks_lock(struct chunks *c)
 {
-    return pg_is(c->db) ? db_run(db_stmt(&c->st, C_CHANGED)) : 0; /* SQLite has one writer */
+    return pg_is(c->db) ? db_run(db_stmt(&c->st, C_CHANGED)) : 0; /* SQLite has only one writer */
 }
 
 void chunks_tell(struct chunks *c, _Atomic uint64_t *changes)
@@ -204,7 +205,7 @@ void chunks_tidy(struct chunks *c, bool all)
 
 /* ---- statements ---- */
 
-/* Runs a statement that gives no rows: 0 or -errno. */
+/* Runs a statement without result rows: 0 or -errno. */
 #define CHUNKS_RUN(c, i, ...) DB_RUN(&(c)->st, (i), __VA_ARGS__)
 
 #define INT(i) db_number(st, (i))
@@ -274,7 +275,7 @@ struct db *chunks_db(struct chunks *c)
     return c->db;
 }
 
-/* 0 where the statement changed a row: else another hub was faster. */
+/* Returns 0 if the statement changed a row, else -ESTALE: another hub was faster. */
 static int changed_one(struct chunks *c, int r)
 {
     return r == 0 && db_changes(c->db) == 0 ? -ESTALE : r;
@@ -307,7 +308,7 @@ static int give_rows(struct db_stmt *st, bool bytes, int64_t node, int tier, int
     while ((r = db_next(st, NULL)) == 1) {
         if (INT(0) <= before || (node && INT(6) != node) || INT(7) != tier || INT(8) != bucket || INT(2) < bucket ||
             INT(2) > INT(3) || INT(3) >= end) {
-            bad = true; /* a page that is another's, or changed */
+            bad = true; /* a page of another table, or a damaged one */
             continue;
         }
         before = INT(0);

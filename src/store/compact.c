@@ -15,7 +15,7 @@
 #include "store/log_rows.h"
 #include "store/past.h"
 
-#define TICK_MS      60000     /* a round at least this often */
+#define TICK_MS      60000     /* maximum interval of rounds */
 #define STEP_BYTES   (1 << 20) /* approximate size of the chunks of one transaction */
 #define GRACE_MS     900000    /* a bucket is complete this long after its end: its last log is compacted by then */
 #define DROP_STEP    64        /* chunks per transaction */
@@ -36,7 +36,7 @@ struct compact {
     bool running;
     int wake_fd;
 
-    /* the thread's own */
+    /* owned by the thread */
     struct chunks *db;
     struct records *rec;
     void *dec;
@@ -79,7 +79,7 @@ static bool stopping(struct compact *c)
     return c->stop;
 }
 
-/* ---- a log into chunks ---- */
+/* ---- compacting a log ---- */
 
 static int keep_chunk(void *arg, const struct table_chunk *t)
 {
@@ -117,7 +117,7 @@ static int last_tier(struct compact *c)
     return !c->rows && bucket_over(TIER_MINUTE, day, c->now_ms) ? TIER_HOUR : TIER_MINUTE;
 }
 
-/* What is in the table goes to the pending chunks. */
+/* Moves the table's contents to the pending chunks. */
 static int write_table(struct compact *c)
 {
     int r = 0;
@@ -165,7 +165,7 @@ static void order_pending(struct compact *c)
     }
 }
 
-/* On a server all of them are numbered before the first is put, so that nothing between the puts is waited for. */
+/* On a server numbers all chunks before the first put, so that the puts need no round trips in between. */
 static int number_pending(struct compact *c)
 {
     int r = 0;
@@ -349,7 +349,7 @@ static int merge_tiers(struct compact *c, bool hours)
         bool over = bucket_over(v[i].tier, v[i].bucket, now);
         if ((v[i].tier == TIER_HOUR) == hours && (over || v[i].fresh >= MERGE_FRESH))
             r = merge_group(c->db, c->writer, &v[i], over, &c->damaged);
-        if (r == -EUCLEAN) { /* these stay as they are; the others need not */
+        if (r == -EUCLEAN) { /* these chunks stay unmerged; continue with the others */
             hurt = r;
             r = 0;
         }
@@ -477,9 +477,9 @@ static int compact_logs(struct compact *c, struct err *err)
     for (size_t i = 0; i < n_marks && r == 0; i++) {
         const struct log_ref *l = FIND(logs, n_logs, x, x->n == marks[i].log);
         if (l && marks[i].done)
-            writer_compacted(c->w, l->n); /* we were killed before its file went */
+            writer_compacted(c->w, l->n); /* the process was killed before the file was deleted */
         else if (!l && marks[i].log > 0)
-            r = chunks_drop_mark(c->db, marks[i].log); /* its file is gone for good */
+            r = chunks_drop_mark(c->db, marks[i].log); /* its file is gone */
     }
     int first = 0; /* first error */
     for (size_t i = 0; i < n_logs && r == 0; i++) {
@@ -492,14 +492,14 @@ static int compact_logs(struct compact *c, struct err *err)
     return r < 0 ? r : first;
 }
 
-/* ---- the same where logs are rows ---- */
+/* ---- the same for logs as rows ---- */
 
 static bool leads(const struct compact *c)
 {
     return !c->conf.leads || c->conf.leads(c->conf.cluster);
 }
 
-/* Logs of hubs that are gone become ours. */
+/* Adopts the logs of dead hubs. */
 static int adopt_logs(struct compact *c, struct row_log *v, size_t n, struct err *err)
 {
     int r = 0;
@@ -530,10 +530,10 @@ static int finish_rows(struct compact *c, struct row_log *l, const struct chunk_
         r = compact_log(c, l->n, m ? m->upto : 0, err);
     else if (l->ripe && (!c->conf.archive || due_rows(writer_due(c->w), l->n, c->conf.keep_raw_ms)))
         r = rows_drop(c->chunk_rows, l, err);
-    return r == -ESTALE ? 0 : MIN(r, 0); /* it was adopted by another */
+    return r == -ESTALE ? 0 : MIN(r, 0); /* another hub adopted it */
 }
 
-/* Rows of compacted logs that are too old go, and with them runs and blobs; so do partitions. */
+/* Deletes expired rows of compacted logs with their runs and blobs, and expired partitions. */
 static int forget_rows(struct compact *c, struct err *err)
 {
     int64_t now = c->conf.now_ms ? c->conf.now_ms() : 0, oldest = 0;
@@ -549,7 +549,7 @@ static int forget_rows(struct compact *c, struct err *err)
         r = records_drop_before(c->rec, oldest);
     r = records_end(c->rec, r, err);
     if (r == 0 && now)
-        rows_tidy_days(c->rows, now); /* tried again in the next round */
+        rows_tidy_days(c->rows, now); /* errors: retried in the next round */
     return r;
 }
 
@@ -643,7 +643,7 @@ static void *compact_main(void *arg)
     return NULL;
 }
 
-/* A log was sealed; from any thread. */
+/* Called when a log was sealed; thread-safe. */
 static void compact_wake(void *arg)
 {
     wake_ring(((struct compact *)arg)->wake_fd);

@@ -69,7 +69,7 @@ static int replace_chunks(struct chunks *db, const struct gathered *g, const str
     return chunks_end(db, r, NULL);
 }
 
-/* hours NULL: nothing could be made of them. */
+/* hours NULL: they cannot be made. */
 static int put_hours(struct chunks *db, const struct gathered *g, const struct chunk_row *hours)
 {
     int r = chunks_begin(db, true);
@@ -84,7 +84,7 @@ static int put_hours(struct chunks *db, const struct gathered *g, const struct c
 /* M3 */
 static int sum_group(struct chunks *db, struct chunk_writer *w, const struct chunk_group *q)
 {
-    uint32_t harmed = 0; /* counted when the minutes are merged */
+    uint32_t harmed = 0; /* already counted when minutes are merged */
     int r = -E2BIG;
 
     while (r == -E2BIG) { /* too much for one chunk: repeat for the rest */
@@ -122,7 +122,7 @@ int merge_group(struct chunks *db, struct chunk_writer *w, const struct chunk_gr
 
     if (r == 0)
         r = chunks_each(db, true, q->node, q->tier, q->bucket, gather_chunk, &g);
-    *damaged += over ? g.harmed : 0; /* once: then it is final */
+    *damaged += over ? g.harmed : 0; /* only then, because a final bucket is merged once */
     chunk_thorough(w, over);
     if (r == 0 && g.n > 1)
         r = chunks_merge(w, q->tier, q->tier, g.bytes, g.n, &out, &made, damaged);

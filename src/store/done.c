@@ -43,7 +43,7 @@ static void done_ready(evutil_socket_t fd, UNUSED short what, void *arg)
 
     wake_clear(fd);
     if (done_some(q, DONE_STEP) == DONE_STEP)
-        wake_ring(fd); /* there may be more */
+        wake_ring(fd); /* there may be more results */
 }
 
 int done_init(struct done_queue *q, struct event_base *loop)

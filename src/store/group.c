@@ -29,7 +29,7 @@ void group_reset(struct commit_group *g)
 
 /* ---- records ---- */
 
-/* The log that is written to. */
+/* The current log. */
 struct group_log {
     int64_t n, last_row;
     bool shared; /* rows in PostgreSQL, other hubs write other logs */
@@ -151,12 +151,12 @@ static int group_put_one(struct commit_group *g, struct store_op *op, struct rec
         return code;
     g->lost++;
     op->refused = true;
-    return log->shared ? -EAGAIN : 0; /* there the transaction is lost with it */
+    return log->shared ? -EAGAIN : 0; /* on a server the failure aborts the transaction */
 }
 
 COMPARE(by_key, struct op_blob *const, strcmp((*x)->node->key, (*y)->node->key) ?: ORDER((*x)->id, (*y)->id))
 
-/* On a server: hubs that put the same blobs in another order would wait for each other. */
+/* On a server: sorted, because hubs that put the same blobs in different order would deadlock. */
 static int group_put_blobs(struct commit_group *g, struct store_op *ops, struct records *r, const struct group_log *log)
 {
     AUTO_FREE struct op_blob **v = NULL;
@@ -203,7 +203,7 @@ static bool group_has_records(const struct commit_group *g, const struct store_o
     return g->n_touches > 0;
 }
 
-/* Before the first batch is in it: a log that is empty later was emptied. */
+/* Called before the first batch is written: a log that is empty later has been truncated. */
 static int name_log(struct records *r, int64_t log)
 {
     char text[24];
@@ -261,7 +261,7 @@ static void group_size_keys(struct commit_group *g, const struct store_op *ops)
     memset(g->keys, 0, g->n_keys * sizeof(g->keys[0]));
 }
 
-/* False when it was there already. */
+/* Returns false for a repeat. */
 static bool group_add_key(struct commit_group *g, struct index_node *node, uint64_t run, uint64_t number)
 {
     uint64_t h = ((uint64_t)(uintptr_t)node >> 4 ^ run ^ number * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
@@ -298,7 +298,7 @@ static int group_put_append(struct commit_group *g, struct op_append *a, struct 
             r = log_begin(log, err);
         if (r < 0)
             return r;
-        g->put++; /* a transaction is open from here on */
+        g->put++; /* the transaction has started */
         g->bytes += b->b.bytes.len;
         b->put = true;
         r = log_put(log, b->node, &b->b, err);
@@ -328,7 +328,7 @@ int group_write_batches(struct commit_group *g, struct store_op *ops, struct log
     return r;
 }
 
-/* ---- both as rows ---- */
+/* ---- both, as rows ---- */
 
 /* Possibly new batches go to the log; the server returns which of them are. */
 static void group_collect(struct commit_group *g, struct op_append *a, struct rows_log *log)
@@ -401,7 +401,8 @@ static int group_send(struct commit_group *g, struct store_op *ops, struct recor
     g->records = 0;
     records_set_posts(r, !g->careful);
     size_t n_missing = g->n_missing;
-    code = group_has_bookings(ops) ? records_lock_bookings(r) : 0; /* first: who waits for it has no other lock */
+    /* first, so that a hub waiting for it holds no other lock */
+    code = group_has_bookings(ops) ? records_lock_bookings(r) : 0;
     if (code == 0)
         code = group_put_records(g, ops, r, &at);
     if (code == 0 && any)

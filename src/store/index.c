@@ -1,4 +1,4 @@
-/* index.c: nodes by key. Nothing is ever removed. */
+/* index.c: nodes by key. Nodes are never removed. */
 #include "store/index.h"
 
 #include "base/mem.h"

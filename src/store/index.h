@@ -24,7 +24,7 @@ struct index_node {
     struct node_blob blobs[NODE_BLOBS];
     unsigned next_blob;     /* the entry to reuse next */
     int64_t log, log_id;    /* its number in that log file */
-    struct op_node *queued; /* its record, still to be written */
+    struct op_node *queued; /* its record, not written yet */
     uint64_t *rows;         /* its batches in logs that are not compacted yet: index_row(log, row), ascending */
     size_t n_rows, cap_rows;
 };

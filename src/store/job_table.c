@@ -11,8 +11,8 @@
 #include "store/main_db.h"
 #include "store/schema.h"
 
-#define CLASS_BITS  16 /* class 0 is below 2^16 ms, about a minute; each next is four times as long */
-#define CLASS_LAST  12 /* the longest: below 2^40 ms, 35 years, and whatever claims to be longer */
+#define CLASS_BITS  16 /* class 0 is below 2^16 ms, about a minute; each next class is four times as long */
+#define CLASS_LAST  12 /* the longest: below 2^40 ms, 35 years, and any longer time */
 #define CLASS_OPEN  13 /* not ended */
 #define CLASS_COUNT 14
 
@@ -91,7 +91,7 @@ int records_change_job(struct records *r, const struct job_change *c)
 
 /* ---- reading ---- */
 
-/* The newest so far: at most twice as many as are wanted, cut back when full. */
+/* The newest jobs so far: at most twice the limit, truncated when full. */
 struct newest {
     struct job_fact **v;
     size_t n, cap, limit;

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* The number inside is only for the sentence a second one gets. */
+/* The number inside is only for the error message of a second process. */
 int store_lock_file(const char *path, int *ret, char pid[24], struct err *err)
 {
     AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -1,4 +1,4 @@
-/* lock.h: makes sure that one hub, or one tool that replaces everything, has a data folder at a time. */
+/* lock.h: locks a data folder for one hub, or for one tool that replaces all data. */
 #pragma once
 
 #include "base/err.h"

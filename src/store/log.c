@@ -14,7 +14,7 @@
 #include "sql/sqlite.h"
 #include "store/log_rows.h"
 
-#define ROW_OVERHEAD 64 /* bytes of a row besides the frame, about */
+#define ROW_OVERHEAD 64 /* approximate bytes of a row in addition to the frame */
 
 const struct db_kind log_kind = {
     .magic = DB_MAGIC_LOG,
@@ -36,10 +36,10 @@ struct log {
     struct db *db;
     struct db_stmts st;
     char *dir;
-    struct log_sum sum, old_sum; /* old: as it was before log_begin */
-    int64_t rows, old_rows;      /* the last row's number */
+    struct log_sum sum, old_sum; /* old: before log_begin */
+    int64_t rows, old_rows;      /* number of the last row */
     int64_t nodes, old_nodes;
-    struct index_node **fresh; /* numbered since log_begin */
+    struct index_node **fresh; /* nodes that got their number since log_begin */
     size_t n_fresh, cap_fresh;
 };
 
@@ -119,7 +119,7 @@ int64_t log_file_bytes(const char *dir, int64_t n)
 
 /* ---- opening ---- */
 
-struct log_keys { /* node numbers of the file being read, as nodes of the index */
+struct log_keys { /* nodes of the index, by their number in the file */
     struct index_node **v;
     int64_t n;
 };
@@ -179,7 +179,7 @@ static int log_load_batches(struct log *l, const struct log_keys *keys, bool cou
 static int log_load(struct log *l, struct index *x, struct err *err)
 {
     struct log_keys keys = {0};
-    int r = sqlite_sound(l->db, err); /* a file that was still being written: at most one rotation's worth of pages */
+    int r = sqlite_sound(l->db, err); /* a file that was not sealed: at most one rotation's worth of pages */
     int load = 0;
 
     if (r == 0)
@@ -326,7 +326,7 @@ void log_seal(struct log *l)
     if (!l)
         return;
     db_tidy(l->db, true);
-    log_close(l); /* the last to close it removes the WAL */
+    log_close(l); /* the last connection to close removes the WAL */
 }
 
 void log_finish(const char *dir, int64_t n)
@@ -371,7 +371,7 @@ struct log_reader {
     struct db *db;
     struct db_stmts st;
     struct batch_rows *rows; /* NULL: a file */
-    int64_t n;               /* which log, of rows */
+    int64_t n;               /* number of the log, for rows */
 };
 
 struct log_reader *log_reader_of_rows(struct batch_rows *rows, int64_t n)

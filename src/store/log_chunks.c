@@ -43,7 +43,7 @@ struct fresh {
     struct entry *slots[SLOTS];
     struct fresh_file *files;
     size_t bytes, max_bytes, file_bytes, max_file;
-    int64_t oldest; /* nothing before this log is here */
+    int64_t oldest; /* no cached logs before this one */
 };
 
 struct fresh *fresh_new(const char *dir, size_t max_bytes, size_t max_file)
@@ -54,7 +54,7 @@ struct fresh *fresh_new(const char *dir, size_t max_bytes, size_t max_file)
     return f;
 }
 
-/* ---- a piece ---- */
+/* ---- pieces ---- */
 
 struct fresh_piece *fresh_piece_new(int64_t first_row, int64_t last_row)
 {
@@ -139,7 +139,7 @@ static int open_nameless(const char *dir)
 
     if (fd >= 0)
         return fd;
-    fd = mkostemp(path, O_CLOEXEC); /* not every file system has such */
+    fd = mkostemp(path, O_CLOEXEC); /* not every file system supports O_TMPFILE */
     if (fd >= 0)
         unlink(path);
     return fd;
@@ -267,7 +267,7 @@ static void piece_behead(struct fresh_piece *p)
     }
 }
 
-/* Everything of the entry at *at, which becomes the next. */
+/* Removes the entry at *at; *at becomes the next one. */
 static void entry_drop(struct fresh *f, struct entry **at)
 {
     struct entry *e = *at;
@@ -280,7 +280,7 @@ static void entry_drop(struct fresh *f, struct entry **at)
     free(e);
 }
 
-/* What is in the file need not go. */
+/* Frees an entry's memory; data in the file stays. */
 static void entry_shrink(struct fresh *f, struct entry **at)
 {
     struct entry *e = *at;

@@ -15,9 +15,9 @@
 #define DAYS_AHEAD   2         /* partitions created before their day starts */
 #define DAYS_KEEP    3         /* days that empty partitions stay */
 #define ROW_OVERHEAD 64        /* approximate bytes of a row in addition to the frame */
-#define PUT_BYTES    (1 << 30) /* more than a queue holds */
-#define KEEP_MAX     32        /* newest batches of a node */
-#define ANY_LOG      (-1)      /* index_node.log: its number here is the same in all logs */
+#define PUT_BYTES    (1 << 30) /* larger than the queue */
+#define KEEP_MAX     32        /* newest batches per node */
+#define ANY_LOG      (-1)      /* index_node.log: the node's number is the same in all logs */
 
 enum {
 #define QUERY(name, sql) B_##name,
@@ -90,7 +90,7 @@ static int64_t day_of(int64_t ms)
     return MAX(-DAYS_FAR, MIN(day, DAYS_FAR));
 }
 
-/* The name of its partition; and as a date, which is the same with strokes. */
+/* The name of its partition, and the date, which uses dashes. */
 static void day_name(int64_t day, char name[32], char date[16])
 {
     time_t at = (time_t)(day * (DAY_MS / 1000));
@@ -101,7 +101,7 @@ static void day_name(int64_t day, char name[32], char date[16])
     strftime(date, 16, "%Y-%m-%d", &tm);
 }
 
-/* A day of which the other partition has rows gets none; it is no failure. */
+/* Creates no partition if the default partition has rows of that day; that is not a failure. */
 static void make_day(struct batch_rows *x, int64_t day)
 {
     char name[32], next[32], from[16], to[16], sql[200];
@@ -184,8 +184,8 @@ enum { A_DAY, A_NODE, A_RUN, A_NUMBER, A_ROW, A_AT, A_SHIFT, A_FACTS, A_PROCS, A
 struct rows_log {
     struct batch_rows *x;
     int64_t hub;
-    struct log_sum sum, old_sum; /* old: as it was before the reset */
-    int64_t rows, first;         /* the last row's number; and before the reset */
+    struct log_sum sum, old_sum; /* old: before the reset */
+    int64_t rows, first;         /* number of the last row; and before the reset */
     struct rows_put {            /* since the reset */
         struct index_node *node;
         int64_t at_ms;
@@ -195,7 +195,7 @@ struct rows_log {
     struct pg_array v[A_COUNT];
     bool *took; /* by row - first - 1 */
     size_t n_took;
-    struct index_node **fresh; /* that got their number since the reset */
+    struct index_node **fresh; /* nodes that got their number since the reset */
     size_t n_fresh, cap_fresh;
 };
 
@@ -388,7 +388,7 @@ int rows_adopt(struct batch_rows *x, const struct row_log *l, int64_t hub, struc
     return r < 0 ? fail_write(x, r, err) : db_changes(x->db) > 0;
 }
 
-/* In steps, none of which lasts long; the mark stays until the last. */
+/* Deletes in short steps; the mark stays until the last. */
 int rows_drop(struct batch_rows *x, const struct row_log *l, struct err *err)
 {
     int64_t went = 1;

@@ -39,7 +39,7 @@ struct logs {
     int64_t keep_log_ms;
     bool compacts; /* batches are compacted: chunks expire by the time of their data, a log by the time it was sealed */
     int64_t (*now_ms)(void);
-    int64_t known_ms; /* the time when it was last known; 0: never */
+    int64_t known_ms; /* the last trusted time; 0: never */
     uint32_t damaged;
 };
 
@@ -178,7 +178,7 @@ static int logs_open_sealed(struct logs *g, const int64_t *files, size_t n_files
             logs_add_due(g, v[i]);
             continue;
         }
-        if (v[i].compacted) { /* we were killed before it was unlinked */
+        if (v[i].compacted) { /* the process was killed before the unlink */
             r = there ? log_unlink(g->dir, v[i].n) : 0;
             if (r < 0)
                 err_set(err, r, "cannot remove '%s/log-%lld.db': %s", g->dir, (long long)v[i].n, strerror(-r));
@@ -420,7 +420,7 @@ static int logs_miss_old(struct logs *g)
     return r;
 }
 
-/* The first sealed file that has to go, or g->n. */
+/* Index of the first sealed file to delete, or g->n. */
 static size_t logs_too_old(struct logs *g)
 {
     size_t i = g->n;
@@ -434,7 +434,7 @@ static size_t logs_too_old(struct logs *g)
     return i;
 }
 
-/* With the transaction open: rows of compacted logs that are too old go, and with them runs and blobs. */
+/* Within the transaction: deletes expired rows of compacted logs, with their runs and blobs. */
 static int logs_forget_old(struct logs *g, int64_t *ret_oldest)
 {
     int64_t oldest = 0;
@@ -523,7 +523,7 @@ int logs_compacted(struct logs *g, int64_t n, int64_t *ret_oldest, struct err *e
     int r = records_begin(g->rec, err);
     if (r < 0)
         return r;
-    r = records_compacted(g->rec, n, now); /* as new as that: its row must not go before its file */
+    r = records_compacted(g->rec, n, now); /* this recent: its row must not be deleted before its file */
     if (r == 0)
         r = logs_forget_old(g, ret_oldest);
     r = records_end(g->rec, r, err);
@@ -536,7 +536,7 @@ int logs_compacted(struct logs *g, int64_t n, int64_t *ret_oldest, struct err *e
         logs_add_due(g, sum);
         return 0;
     }
-    r = log_unlink(g->dir, n); /* a file that stays is unlinked at the next start */
+    r = log_unlink(g->dir, n); /* a remaining file is unlinked at the next start */
     return r == 0 ? file_sync_dir(g->dir) : r;
 }
 

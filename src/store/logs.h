@@ -33,7 +33,7 @@ int64_t logs_number(const struct logs *g); /* number of the current log; 0 if no
 /* quarantines the damaged current log; on PostgreSQL abandons it, and a new one follows */
 void logs_set_aside(struct logs *g);
 
-bool logs_full(const struct logs *g); /* the current one should be sealed */
+bool logs_full(const struct logs *g); /* the current log should be sealed */
 bool logs_any(const struct logs *g);  /* the current log has any rows */
 /*
  * Seals the current log and starts the next. nodes: all nodes in the index. On failure nothing changes, except that the

@@ -124,7 +124,7 @@ int records_moment(struct records *r, struct err *err)
 void records_rollback(struct records *r)
 {
     db_rollback(r->db);
-    usage_known_free(r->known); /* some of them may be undone */
+    usage_known_free(r->known); /* the rollback may have removed some of them */
     r->known = NULL;
 }
 
@@ -160,7 +160,7 @@ static int touch_blob(struct records *r, struct blob_touch *t)
 {
     int code = RECORDS_RUN(r, R_TOUCH_BLOB, DB_TEXT(t->node->key), DB_INT((int64_t)t->id), DB_INT(t->until));
 
-    if (code == 0 && db_changes(r->db) == 0) { /* or a log as new as this one names it */
+    if (code == 0 && db_changes(r->db) == 0) { /* or a log at least as new names it already */
         code = records_has_blob(r, t->node->key, t->id);
         t->missing = code == 0;
     }
@@ -296,7 +296,7 @@ int records_take_note(struct records *r, int32_t kind, int64_t id, int64_t *ret_
 
     db_bind_int(st, 1, kind);
     db_bind_int(st, 2, id);
-    while ((code = db_step(st)) == 1) { /* to its end: then it is gone */
+    while ((code = db_step(st)) == 1) { /* step to the end: only then the row is deleted */
         got = 1;
         *ret_over_ms = db_number(st, 0);
         buf_addstr(ret, db_bytes(st, 1));

@@ -12,7 +12,7 @@
 #include "store/log_rows.h"
 #include "store/past.h"
 
-#define LOGS_MAX 4  /* a log is ten minutes, as a rule */
+#define LOGS_MAX 4  /* a log usually covers ten minutes */
 #define KEEP_MAX 32 /* of a node */
 
 struct pick {
@@ -27,13 +27,13 @@ struct newest_node {
 
 struct newest {
     const char *dir;
-    size_t keep; /* of each node */
+    size_t keep; /* batches per node */
     struct newest_node *nodes;
     size_t n, cap;
-    struct lookup by_key; /* places in nodes */
-    /* of the log being walked over */
+    struct lookup by_key; /* indices into nodes */
+    /* of the current log */
     int64_t log;
-    uint32_t *of; /* node's number there, less one -> position */
+    uint32_t *of; /* node's number there - 1 -> index */
     size_t n_of;
     /* read errors */
     struct err *err;
@@ -41,7 +41,7 @@ struct newest {
     int64_t told; /* the last log named in err */
 };
 
-/* A damaged log or row costs only itself; each log is named once. */
+/* A damaged log or row does not affect others; each log is named once in err. */
 static void note_damage(struct newest *x, int64_t log, const struct err *why)
 {
     if (x->worst && x->told == log)

@@ -21,7 +21,7 @@ struct store_op {
 
 struct op_batch {
     struct index_node *node;
-    struct store_batch b; /* bytes point behind the op */
+    struct store_batch b; /* bytes are behind the op */
     bool put;             /* set by the writer: this batch is in the log; false for a repeat */
     bool known;           /* set by the writer: a repeat of a durable one, of any hub */
     int64_t row;          /* set by the writer: its row */
@@ -52,7 +52,7 @@ struct op_take_over {
     char from[NODE_KEY_MAX], to[NODE_KEY_MAX];
 };
 
-struct op_usage { /* a usage_put as text: op_usage_get */
+struct op_usage { /* a usage_put as text: see op_usage_get() */
     struct store_op op;
     size_t n;
     char bytes[];
@@ -64,7 +64,7 @@ struct op_told { /* an operation that may have a result: done gets it */
     int result; /* set by the writer: 0, or why this operation failed although the commit succeeded */
 };
 
-struct op_records { /* all of them or none */
+struct op_records { /* all of them are written, or none */
     struct op_told told;
     enum store_kind of;
     size_t n;
@@ -88,10 +88,10 @@ struct op_list {
     struct store_op *head, **tail; /* tail NULL: empty and never used */
 };
 void op_push(struct op_list *l, struct store_op *op);
-void op_push_front(struct op_list *l, struct op_list *front); /* front ends up empty */
+void op_push_front(struct op_list *l, struct op_list *front); /* front is empty afterwards */
 void op_free_all(struct store_op *op);
 
-struct op_append *op_append_new(size_t n, size_t bytes); /* bytes of room behind v[n]: op_append_room */
+struct op_append *op_append_new(size_t n, size_t bytes); /* bytes of space behind v[n]: op_append_room */
 char *op_append_room(struct op_append *a);
 struct op_blob *op_blob_new(struct index_node *node, enum blob_kind kind, uint64_t id, struct str bytes);
 struct op_node *op_node_new(struct index_node *node, const struct store_node *n);

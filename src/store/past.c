@@ -38,7 +38,7 @@ struct names {
     struct name one; /* storage of v while there is only one name */
 };
 
-/* Every name under which something of this node may be. */
+/* Collects every key under which data of this node may be stored. */
 static void names_of(struct names *x, const struct alias *v, size_t n, const char *node)
 {
     x->one = (struct name){.key = node};
@@ -60,7 +60,7 @@ void facts_fini(struct facts_cache *c)
     *c = (struct facts_cache){0};
 }
 
-/* False: it has them, as far as they are known. */
+/* Returns false if the facts are cached, as far as they are known. */
 static bool facts_begin(struct facts_cache *c, const char *node, uint64_t id)
 {
     if (c->known && c->id == id && strcmp(c->node, node) == 0)
@@ -106,8 +106,8 @@ struct reading {
     const char *node;
     int tier;
     struct names names;
-    const char *name; /* being read */
-    int64_t id;       /* its number in the log; files need none */
+    const char *name; /* the current one */
+    int64_t id;       /* its number in the log; not needed for files */
     struct chunk_cache_group *group;
     struct chunk_cache_chunk *chunk;
 };
@@ -189,7 +189,7 @@ static int read_tier(struct reading *g, int tier, bool unsummed)
         r = past_session_bucket(g->x, tier, unsummed, asked, &bucket);
         if (r != 1)
             break;
-        if (bucket < asked) { /* a damaged index: going on from there would never end (H6) */
+        if (bucket < asked) { /* a damaged index: continuing there would not end (H6) */
             g->sink->damaged++;
             return 0;
         }
@@ -244,7 +244,7 @@ static int read_row(struct reading *g, struct past_log *l, int64_t row, struct e
 
 /* ---- rows as pieces ---- */
 
-struct piece_at { /* being read */
+struct piece_at { /* the current log */
     const struct fresh_piece *p;
     size_t i;
     struct buf *room;
@@ -287,7 +287,7 @@ static int take_chunk(void *arg, const struct table_chunk *c)
     return fresh_piece_add(arg, c->from_ms, c->to_ms, c->bytes);
 }
 
-/* n rows, decoded and packed. 0; 1: they cannot be; -errno. */
+/* Makes a piece of n rows, decoded and packed. Returns 0; 1 if that is impossible; -errno. */
 static int make_piece(struct reading *g, struct past_log *l, const int64_t *rows, size_t n, struct fresh_piece **ret,
                       struct err *err)
 {
@@ -305,7 +305,7 @@ static int make_piece(struct reading *g, struct past_log *l, const int64_t *rows
         r = stopped(g) ? -ECANCELED : log_reader_get(l->l, g->id, rows[i], &sb, err);
         if (r < 0)
             continue;
-        if (r == 0) { /* a piece must leave none out */
+        if (r == 0) { /* a piece must have all rows */
             r = 1;
             break;
         }
@@ -328,7 +328,7 @@ static int make_piece(struct reading *g, struct past_log *l, const int64_t *rows
     return r;
 }
 
-/* All pieces of a log become one, or stay as they are. */
+/* Merges all pieces of a log into one, or leaves them as they are. */
 static void join_pieces(struct reading *g, int64_t log, struct fresh_piece *const *v, size_t n, int64_t now_ms)
 {
     struct fresh_piece *p = fresh_piece_new(v[0]->first_row, v[n - 1]->last_row);
@@ -366,7 +366,7 @@ static bool may_have_pieces(const struct reading *g)
     return g->x->p->fresh && !ANY(g->x->n_aliases, k, strcmp(g->x->aliases[k].from, g->name) == 0);
 }
 
-struct pieces { /* of the name that is being read, in one log */
+struct pieces { /* of the current name, in one log */
     struct fresh_piece *v[FRESH_PIECES];
     size_t n;
 };
@@ -381,7 +381,7 @@ static int64_t last_row_of(const struct pieces *p)
     return p->n ? p->v[p->n - 1]->last_row : 0;
 }
 
-/* And gives them back. */
+/* Passes the pieces to the sink and releases them. */
 static int give_pieces(struct reading *g, int64_t log, const struct pieces *p)
 {
     int r = 0;
@@ -422,7 +422,7 @@ static int read_rows(struct reading *g, struct past_log *l, const int64_t *rows,
     return r;
 }
 
-/* The same where logs are rows: the server finds them. */
+/* The same for logs as rows: the server finds them. */
 static int read_rows_of(struct reading *g, struct past_log *l, const struct name *name, int64_t upto, struct err *err)
 {
     AUTO_FREE int64_t *rows = NULL;
@@ -440,7 +440,7 @@ static int read_rows_of(struct reading *g, struct past_log *l, const struct name
     return r < 0 ? r : read_rows(g, l, rows, n, err);
 }
 
-/* One name's batches in one log, of which nodes up to `upto` are in chunks. */
+/* Reads one key's batches in one log, in which nodes up to `upto` are in chunks. */
 static int read_log_name(struct reading *g, struct past_log *l, const struct name *name, int64_t upto, struct err *err)
 {
     uint64_t from = name->rows_from;
@@ -505,7 +505,7 @@ static int read_log(struct reading *g, const struct log_ref *log, struct err *er
         return r == -ENODATA ? 0 : r;
     for (size_t i = 0; i < g->names.n && r == 0; i++)
         r = g->r->rows ? read_rows_of(g, l, &g->names.v[i], upto, err) : read_log_name(g, l, &g->names.v[i], upto, err);
-    if (r == -EUCLEAN) { /* it will be set aside when it is compacted */
+    if (r == -EUCLEAN) { /* compaction will quarantine it */
         g->sink->damaged++;
         r = 0;
     }
@@ -562,14 +562,14 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
     if (!x)
         x = own;
     if (x->begun && p->shared && clock_mono_ms() - x->begun_ms >= MOMENT_MS)
-        past_session_rest(x); /* includes what arrived since */
+        past_session_rest(x); /* reopen, to include newer data */
     for (int i = 0; i < TRIES && (code == -EAGAIN || code == -ESTALE); i++) {
         if (i) {
             x->anew = true;
             s->reset(s);
             past_session_rest(x);
             if (code == -EAGAIN)
-                usleep(1000u << i); /* a log became chunks as it was read: the next may, too */
+                usleep(1000u << i); /* a log was compacted during the read; others may follow */
         }
         code = x->begun ? 0 : past_session_begin(x, err);
         if (code == 0)

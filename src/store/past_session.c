@@ -193,7 +193,7 @@ static int list_logs(struct history_session *x, struct err *err)
     x->logs = mem_zero(n, sizeof(*x->logs));
     for (size_t i = 0; i < n; i++) {
         const struct log_sum *row = FIND(sealed, n_sealed, one, one->n == files[i]);
-        if (!row || !row->compacted) /* else it is in chunks, and the file waits for the archive */
+        if (!row || !row->compacted) /* otherwise it is in chunks, and the file waits for the archive */
             x->logs[x->n_logs++] = (struct log_ref){.n = files[i], .sealed = row != NULL};
     }
     return 0;
@@ -293,7 +293,7 @@ int past_session_begin(struct history_session *x, struct err *err)
     else if (code == 0 && !x->p->shared)
         code = list_logs(x, err);
     if (code == 0 && r->chunks)
-        code = begin_chunks(x, err); /* behind the list: a log leaves it after the commit that has it in chunks */
+        code = begin_chunks(x, err); /* after the list: a log leaves the list after the commit with its chunks */
     if (code == 0 && r->chunks)
         code = read_marks(x);
     for (size_t i = 0; i < PAST_LOGS_KEEP; i++)
@@ -334,7 +334,7 @@ int past_session_bucket(struct history_session *x, int tier, bool open, int64_t 
     if (n->found >= 0)
         r->n_buckets++;
     else
-        n->tier = -1; /* not to be found again */
+        n->tier = -1; /* do not return it again */
     *ret = n->bucket;
     return n->found;
 }
@@ -354,7 +354,7 @@ int past_log_open(struct history_session *x, const struct log_ref *log, struct p
         if (!x->r->logs[i].n && !free_one)
             free_one = &x->r->logs[i];
     }
-    if (!free_one) { /* a backlog: the first of them makes room */
+    if (!free_one) { /* a backlog: close the first of them */
         free_one = &x->r->logs[0];
         open_log_fini(free_one);
     }
@@ -388,7 +388,7 @@ int past_log_find_rows(struct past_log *l, int64_t before, struct err *err)
     int r = log_reader_rows(l->l, before, note_row, l, err);
     if (r == 0)
         SORT(l->rows, l->n_rows, by_node_row);
-    l->rows_before = r == 0 && before != INT64_MAX ? before : 0; /* a log that others write to grows */
+    l->rows_before = r == 0 && before != INT64_MAX ? before : 0; /* a log with another writer grows */
     return r;
 }
 

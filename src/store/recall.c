@@ -1,4 +1,4 @@
-/* recall.c: reading muster.db. Every query is a loop over rows of one prepared statement. */
+/* recall.c: reads muster.db. Every query is a loop over rows of one prepared statement. */
 #include <errno.h>
 
 #include "base/buf.h"
@@ -79,7 +79,7 @@ int records_has_blob(struct records *r, const char *node, uint64_t id)
     return db_one(DB_STMT(&r->st, R_HAS_BLOB, DB_TEXT(node), DB_INT((int64_t)id)), &one, NULL);
 }
 
-/* The first column of at most one row, added to ret. */
+/* Appends the first column of at most one row to ret. */
 static int recall_bytes(struct db_stmt *st, struct buf *ret, struct err *err)
 {
     int code = db_next(st, err);

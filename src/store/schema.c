@@ -1,4 +1,4 @@
-/* schema.c: the SQL of muster.db. Numbers of 64 bits without a sign (runs, blob names) are kept as signed ones. */
+/* schema.c: the SQL of muster.db. Unsigned 64-bit numbers (runs, blob names) are stored as signed ones. */
 #include "store/schema.h"
 
 #include "base/version.h"
@@ -23,7 +23,7 @@
     " changed_ms INTEGER NOT NULL, released_ms INTEGER NOT NULL, person TEXT NOT NULL, made_by TEXT NOT NULL,"         \
     " devices TEXT NOT NULL, places TEXT NOT NULL, model TEXT NOT NULL, place TEXT NOT NULL, comment TEXT NOT NULL);"  \
     "CREATE INDEX holds_until ON holds(until_ms);"
-/* over_ms 0: open. Open ones are few, and read at every start. */
+/* over_ms 0: open. There are few open ones, and they are read at every start. */
 #define NOTE_TABLES                                                                                                    \
     "CREATE TABLE notes(kind INTEGER NOT NULL, id INTEGER NOT NULL, over_ms INTEGER NOT NULL, bytes BLOB NOT NULL,"    \
     " PRIMARY KEY(kind, id));"                                                                                         \
@@ -32,7 +32,9 @@
     "CREATE INDEX processes_node_last ON processes(node, last_ms);"                                                    \
     "CREATE INDEX processes_last ON processes(last_ms);"
 
-/* Counted hours, days of them, hours still to be counted; usage_table.c. A day's row is long for a tree of keys alone.
+/*
+ * Usage hours, days, and hours still to be counted; see usage_table.c. A day's row is too long for a WITHOUT ROWID
+ * table.
  */
 #define USAGE_TABLES                                                                                                   \
     "CREATE TABLE usage_names(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);"                                     \
@@ -44,7 +46,7 @@
     "CREATE TABLE usage_marks(node TEXT NOT NULL, at_ms INTEGER NOT NULL, seq INTEGER NOT NULL,"                       \
     " PRIMARY KEY(node, at_ms)) WITHOUT ROWID;"
 
-/* Not OR REPLACE: within a trigger the policy of the statement that fires it counts. */
+/* Not OR REPLACE: within a trigger, the conflict policy of the outer statement applies. */
 #define SPAN_PUT(from_ms)                                                                                              \
     " DELETE FROM node_spans WHERE node = new.key AND from_ms = " from_ms ";"                                          \
     " INSERT INTO node_spans VALUES(new.key, " from_ms ", new.facts, new.name, new.own_name, new.maintenance);"
@@ -85,7 +87,7 @@
 
 /* Columns that exist only in a record's field list (kinds.c, *.def) are not listed here: they are added after these. */
 static const char *const upgrades[] = {
-    /* 1 -> 2: logs that went into chunks are remembered, for as long as their runs and blobs are */
+    /* 1 -> 2: compacted logs are remembered for as long as their runs and blobs */
     "ALTER TABLE logs ADD COLUMN compacted INTEGER NOT NULL DEFAULT 0",
     /* 2 -> 3: jobs, and processes by when they were last seen */
     JOB_TABLES PROC_INDEXES,
@@ -93,23 +95,27 @@ static const char *const upgrades[] = {
     SPAN_TABLES "INSERT INTO node_spans SELECT key, 0, facts, name, own_name, maintenance FROM nodes",
     /* 4 -> 5: bookings and waits */
     BOOKING_TABLES,
-    /* 5 -> 6: usage; which kind of process it was, and its share of the multiprocessors */
+    /* 5 -> 6: usage; the kind of each process, and its share of the multiprocessors */
     USAGE_TABLES "ALTER TABLE processes ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;"
                  "ALTER TABLE processes ADD COLUMN sm INTEGER NOT NULL DEFAULT -1",
     NOTE_TABLES, /* 6 -> 7: notes */
-    /* 7 -> 8: tokens end, and are used up; which nodes never sent a sample. Who has facts may have. */
+    /*
+     * 7 -> 8: tokens expire, and are limited in uses; whether a node ever sent a sample: assumed for nodes with facts.
+     */
     "ALTER TABLE tokens ADD COLUMN expires_ms INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE tokens ADD COLUMN uses INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE tokens ADD COLUMN enrolled INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE nodes ADD COLUMN sampled_ms INTEGER NOT NULL DEFAULT 0;"
     "UPDATE nodes SET sampled_ms = last_ms WHERE facts <> 0 OR procs <> 0"
     " OR EXISTS (SELECT 1 FROM seen WHERE seen.node = key);" ENROL_TRIGGER,
-    /* 8 -> 9: the same tables; from now on names of GPUs may be short there (usage_table.c) */
+    /* 8 -> 9: the same tables; names of GPUs may be short there now (usage_table.c) */
     "SELECT 1",
 };
 
-/* last_log of blobs: the newest log file with a batch that names it, or one of the next; when that goes, so does the
- * blob */
+/*
+ * last_log of blobs: the newest log file with a batch that names it, or one of the next ones; the blob is deleted with
+ * that log
+ */
 #define MAIN_TABLES                                                                                                    \
     "CREATE TABLE nodes(key TEXT PRIMARY KEY, name TEXT NOT NULL, own_name TEXT NOT NULL, address TEXT NOT NULL,"      \
     " retired INTEGER NOT NULL, maintenance INTEGER NOT NULL, demo INTEGER NOT NULL, first_ms INTEGER NOT NULL,"       \
@@ -134,7 +140,7 @@ static const char *const upgrades[] = {
     " enrolled INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;"                                                             \
     "CREATE INDEX tokens_node ON tokens(node);"                                                                        \
     "CREATE TABLE settings(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;"
-/* sealed log files; one that is not here is still being written */
+/* sealed log files; a file that is not here is not sealed yet */
 #define LOG_TABLES                                                                                                     \
     "CREATE TABLE logs(n INTEGER PRIMARY KEY, batches INTEGER NOT NULL, bytes INTEGER NOT NULL,"                       \
     " first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL, compacted INTEGER NOT NULL DEFAULT 0);"                     \
@@ -175,7 +181,7 @@ static const char *const upgrades[] = {
     " log INTEGER NOT NULL, row INTEGER NOT NULL, at INTEGER NOT NULL, shift INTEGER NOT NULL,"                        \
     " facts INTEGER NOT NULL, procs INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY(node, run, number, day))"       \
     " PARTITION BY RANGE(day);"                                                                                        \
-    "ALTER TABLE batch ALTER bytes SET STORAGE EXTERNAL;" /* small already */                                          \
+    "ALTER TABLE batch ALTER bytes SET STORAGE EXTERNAL;" /* compressed already */                                     \
     "CREATE INDEX batch_log ON batch(log, row);"                                                                       \
     "CREATE TABLE batch_other PARTITION OF batch DEFAULT;"                                                             \
     "CREATE TABLE taken(node INTEGER NOT NULL, run INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,"   \
@@ -277,7 +283,7 @@ const struct db_kind records_kind = {
     .records = main_records,
     .magic = DB_MAGIC_MAIN,
     .version = MUSTER_FORMAT,
-    .page = 2048, /* of its many tables most are small, or empty */
+    .page = 2048, /* most of its many tables are small or empty */
     .upgrades = upgrades,
     .schema = MAIN_TABLES TOKEN_TRIGGER ENROL_TRIGGER LOG_TABLES OTHER_TABLES SPAN_TABLES BOOKING_TABLES NOTE_TABLES,
     .pg_schema = MAIN_TABLES LOG_TABLES OTHER_TABLES SPAN_TABLE SPAN_INDEXES BOOKING_TABLES NOTE_TABLES PG_TRIGGERS
@@ -305,7 +311,8 @@ const char *const records_sql[R_COUNT] = {
     [STORE_PROC] = PUT("processes"),
     [STORE_EVENT] = "INSERT INTO events({events}) VALUES({events?}) ON CONFLICT DO NOTHING",
     [STORE_JOB] = "INSERT INTO jobs({jobs}, class) VALUES({jobs?}, ?100) ON CONFLICT DO NOTHING",
-    [STORE_BOOKING] = PUT("holds") " WHERE holds.changes < excluded.changes", /* else another hub changed it first */
+    [STORE_BOOKING] =
+        PUT("holds") " WHERE holds.changes < excluded.changes", /* otherwise another hub changed it first */
     [STORE_NOTE] = PUT("notes"),
     [STORE_TOKEN] = "INSERT INTO tokens({tokens}) VALUES({tokens?})"
                     " ON CONFLICT(id) DO UPDATE SET node = excluded.node, hash = excluded.hash,"

@@ -1,6 +1,6 @@
 /*
- * seen.c: sets of batch numbers as sorted ranges. The common cases, the newest run and the next number, are found
- * first: searches start at the end.
+ * seen.c: sets of batch numbers as sorted ranges. Searches start at the end, so the common cases (the newest run, the
+ * next number) are found first.
  */
 #include "store/seen.h"
 
@@ -50,7 +50,7 @@ static void seen_drop(struct seen *s, size_t i)
     s->n--;
 }
 
-/* Back within bounds: the runs longest out of use go, never the one in use; then its own lowest ranges. */
+/* Enforces the limits: removes the longest unused runs, never the one in use; then that one's lowest ranges. */
 static void seen_trim(struct seen *s, uint64_t in_use)
 {
     while (s->n > 1 && (s->n > SEEN_RUNS || s->ranges > SEEN_RANGES)) {

@@ -33,7 +33,7 @@ static inline bool is_name(struct str s, const char *name)
     return strlen(name) == s.len && memcmp(name, s.p, s.len) == 0;
 }
 
-/* guess: where it is likely to be. */
+/* guess: its likely index. */
 static int find_device(const struct chunk *c, const char *name, size_t guess)
 {
     for (size_t i = 0; i < c->n_devices; i++) {
@@ -123,7 +123,7 @@ void bins_put(struct history *h, size_t series, size_t bin, const struct part_bi
         bins_add(h, series * h->n + bin, p);
 }
 
-/* n values, all of them there and in one bin. */
+/* n values, all present and in one bin. */
 static void part_of_run(struct part_bin *ret, const int64_t *v, size_t n, int64_t last_ms, unsigned fields)
 {
     uint64_t sum = 0;
@@ -287,7 +287,7 @@ static void bins_tier(struct bins_sink *b, size_t series, const struct chunk *c,
         }
 }
 
-/* Which of these ticks are in which bin: the same for all series. */
+/* Assigns ticks to bins, once for all series. */
 static void bins_cut(struct bins_sink *b, const int64_t *ticks, size_t n, int64_t shift_ms)
 {
     size_t end = ticks_before(ticks, n, b->s.to_ms - shift_ms);
@@ -490,7 +490,7 @@ static void find_slots(struct bins_sink *b, const struct batch *from, const stru
     }
 }
 
-/* Of n columns of one metric, by slot. */
+/* The column of a slot, among n columns of one metric. */
 static const struct column *column_of(const struct column *c, size_t n, int slot)
 {
     size_t guess = slot < c->slot ? n : (size_t)(slot - c->slot);
@@ -707,7 +707,7 @@ void points_fini(struct points_sink *p)
     free(p->v);
 }
 
-/* ---- which series there are ---- */
+/* ---- list of series ---- */
 
 static void series_add(struct series_sink *p, struct str device, struct chunk_key key)
 {
@@ -715,7 +715,7 @@ static void series_add(struct series_sink *p, struct str device, struct chunk_ke
     struct str metric = m >= 0 ? str_of(metrics[m].name) : key.name;
     char room[24];
 
-    if (key.no && m < 0) { /* of a newer version */
+    if (key.no && m < 0) { /* from a newer version */
         snprintf(room, sizeof(room), "metric:%u", key.no);
         metric = str_of(room);
     }

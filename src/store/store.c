@@ -37,11 +37,11 @@ void store_close(struct store *s)
 {
     if (!s)
         return;
-    past_free(s->past); /* first: the last to close a file removes its WAL, and a reader cannot */
+    past_free(s->past); /* first: the last connection to close a file removes its WAL, and a reader cannot */
     archiver_close(s->archiver);
     compact_close(s->compact);
     writer_close(s->w);
-    s->w = NULL; /* a done that appends now is refused */
+    s->w = NULL; /* makes appends of done fail */
     if (s->has_done)
         done_fini(&s->done);
     rows_free(s->rows);
@@ -52,7 +52,7 @@ void store_close(struct store *s)
     free(s);
 }
 
-/* The folder is there, sound, and ours alone. */
+/* Checks that the folder exists, is intact, and is locked by us. */
 static int own_folder(struct store *s, struct err *err)
 {
     int r = file_mkdirs(s->conf.dir, 0700, err);
@@ -181,7 +181,7 @@ int store_settle(struct store *s, struct err *err)
         if (r == 0)
             r = archiver_settle(s->archiver, err);
     }
-    return r < 0 ? r : store_flush(s, err); /* files of compacted logs go with this one */
+    return r < 0 ? r : store_flush(s, err); /* this deletes the files of compacted logs */
 }
 
 const char *store_why(int result)
@@ -237,7 +237,7 @@ bool store_has(const struct store *s, const char *node, uint64_t run, uint64_t n
     return s->w && writer_has(s->w, node, run, number);
 }
 
-/* A blob named 0 is no blob. */
+/* A blob with id 0 is ignored. */
 void store_put_blob(struct store *s, const char *node, enum blob_kind kind, uint64_t id, struct str bytes)
 {
     if (id && s->w)
@@ -594,7 +594,7 @@ int store_histories(struct store *s, const struct history_ask *asks, size_t n, s
     return r;
 }
 
-/* On a server others write, too, and an archive may change by itself. */
+/* On a server other hubs write too, and an archive may change independently. */
 static bool is_stamped(const struct store *s)
 {
     return s->w && !s->conf.url && !s->conf.archive;
@@ -628,7 +628,7 @@ int store_points(struct store *s, const char *node, const char *device, const ch
     return r;
 }
 
-/* The hours know every series that the finer tiers have, and few chunks hold them. */
+/* Reads hours: they have every series of the finer tiers, in few chunks. */
 int store_series(struct store *s, const char *node, int64_t from_ms, int64_t to_ms,
                  int (*each)(void *arg, const char *device, const char *metric), void *arg, struct err *err)
 {

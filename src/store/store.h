@@ -1,4 +1,4 @@
-/* store.h: a store that is open, for the files of this folder. */
+/* store.h: an open store, for the files of this folder. */
 #pragma once
 
 #include <stdatomic.h>
@@ -13,7 +13,7 @@ struct store {
     int lock_fd;
     struct done_queue done;
     bool has_done;
-    struct records *rec;     /* the caller's */
+    struct records *rec;     /* connection of the caller's thread */
     struct batch_rows *rows; /* NULL: a folder, or opened with store_open_tools() */
     struct writer *w;        /* NULL: opened with store_open_tools() */
     struct compact *compact;

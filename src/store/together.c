@@ -26,7 +26,7 @@ static struct column_sums *sums_new(size_t n_ticks)
     return s;
 }
 
-/* Of the ticks [from, to) of all devices in the cells. */
+/* Sums over all devices in the cells, for ticks [from, to). */
 static struct column_sums *add_up(const struct chunk_cells *c, size_t from, size_t to)
 {
     struct column_sums *s = sums_new(c->n_ticks);

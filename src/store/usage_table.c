@@ -18,7 +18,7 @@
 
 /* ---- names ---- */
 
-struct texts { /* by number; NULL: not known */
+struct texts { /* by number; NULL: unknown */
     const char **v;
     size_t n;
 };
@@ -46,9 +46,9 @@ struct name {
     char text[];
 };
 
-struct usage_known { /* of the writer's connection; forgotten when a transaction is undone */
+struct usage_known { /* of the writer's connection; discarded on rollback */
     struct lookup names;
-    struct texts texts; /* and back; names' */
+    struct texts texts; /* the reverse direction; borrows from names */
 };
 
 void usage_known_free(struct usage_known *k)
@@ -83,7 +83,7 @@ static void known_add(struct records *r, const char *text, int64_t id)
  */
 #define SHORT     '\1'
 #define SHORT_LEN 23u
-#define SHORT_END "==" /* left out */
+#define SHORT_END "==" /* not stored */
 
 static struct str short_name(const char *text, struct buf *room)
 {
@@ -120,7 +120,7 @@ static int name_ask(struct records *r, size_t stmt, const char *text, const char
     return db_one(DB_STMT(&r->st, stmt, DB_TEXT(text), DB_TEXT(or_so)), ret, NULL);
 }
 
-/* Its number, given now if it had none; device: it is one's name. Within a transaction. */
+/* Returns the name's number in *ret and creates one if needed; device: the name of one. Within a transaction. */
 static int name_id(struct records *r, const char *text, bool device, int64_t *ret)
 {
     const struct name *n = r->known ? lookup_named(&r->known->names, text, offsetof(struct name, text)) : NULL;
@@ -132,7 +132,7 @@ static int name_id(struct records *r, const char *text, bool device, int64_t *re
     }
     const char *brief = device ? short_name(text, &room).p : text;
     int code = name_ask(r, R_USAGE_NAME, text, brief, ret);
-    if (code == 0 && pg_is(records_db(r))) /* a hub of the version before may be on the server as well */
+    if (code == 0 && pg_is(records_db(r))) /* the server may also have a hub of the previous version */
         brief = text;
     if (code == 0)
         code = db_one(DB_STMT(&r->st, R_PUT_USAGE_NAME, DB_TEXT(brief)), ret, NULL);
@@ -302,7 +302,8 @@ static int read_rows(struct reading *k, int64_t zone, int64_t from_ms, int64_t t
     int more = 0, code = 0;
 
     while (code == 0 && from_ms < to_ms && (more = db_next(st, err)) == 1) {
-        if (!k->names.texts.v && (code = names_load(k->r, &k->names, err)) < 0) /* many: not where there is no row */
+        if (!k->names.texts.v &&
+            (code = names_load(k->r, &k->names, err)) < 0) /* all names: not before there is a row */
             break;
         const char *node = texts_get(&k->names.texts, (uint64_t)db_number(st, 1));
         if (!node || (k->ask->node && strcmp(node, k->ask->node) != 0))
@@ -312,7 +313,7 @@ static int read_rows(struct reading *k, int64_t zone, int64_t from_ms, int64_t t
         struct usage_span s = {.at_ms = db_number(st, 0), .end_ms = db_number(st, 2)};
         arena_reset(&k->mem);
         if (usage_decode(&in, &names, &k->mem, &s) < 0)
-            continue; /* damage costs that row; counting again mends it */
+            continue; /* damage costs only that row; recounting repairs it */
         code = k->rows++ % 64 == 0 && k->ask->stop && k->ask->stop(k->ask->stop_arg)
                    ? err_set(err, -ECANCELED, "stopped")
                    : k->each(k->arg, node, &s);
@@ -329,7 +330,7 @@ int records_usage(struct records *r, const struct usage_ask *ask,
     int code = records_moment(r, err); /* hours and days from one snapshot */
 
     if (code == 0 && ask->n_days && (code = name_ask(r, R_USAGE_NAME, ask->zone, ask->zone, &zone)) > 0)
-        code = 0; /* a zone that has no number has no days */
+        code = 0; /* no number means no stored days */
     for (size_t i = 0; i < ask->n_days && code == 0; i++) {
         code = read_rows(&k, -1, at_ms, ask->days[i].from_ms, err);
         if (code == 0)

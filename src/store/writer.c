@@ -53,7 +53,7 @@ static int64_t blob_ahead(const struct index_node *n, int64_t log)
     return (int64_t)((fnv64(n->key, strlen(n->key)) >> 8 ^ (uint64_t)log) % BLOB_AHEAD);
 }
 
-/* Blobs that the log does not name yet. Marked as if they were written; unmarked if that fails. */
+/* Finds blobs that the log does not name yet. Marks them as written; unmarks them on failure. */
 static void writer_find_touches(struct writer *w, struct store_op *ops, int64_t log)
 {
     struct commit_group *g = &w->group;
@@ -133,7 +133,7 @@ static int writer_write(struct writer *w, struct store_op *ops, struct err *err)
     return r;
 }
 
-/* The same on a server: the log may be another hub's by now, or another commit be in the way. */
+/* The same on a server: another hub may have adopted the log, or another commit may conflict. */
 static int writer_write_shared(struct writer *w, struct store_op *ops, struct err *err)
 {
     int r = 0;
@@ -141,7 +141,7 @@ static int writer_write_shared(struct writer *w, struct store_op *ops, struct er
     for (int i = 0; i < TRIES; i++) {
         *err = (struct err){0};
         r = writer_write(w, ops, err);
-        if (r < 0 && r != -EBUSY) /* perhaps it was committed: R5 of log_rows.h */
+        if (r < 0 && r != -EBUSY) /* the commit may have succeeded: R5 of log_rows.h */
             logs_set_aside(w->logs);
         if (r != -EBUSY && r != -ESTALE)
             break;
@@ -246,7 +246,7 @@ static void writer_rotate(struct writer *w)
     size_t n = w->index.n;
     AUTO_FREE struct index_node **nodes = mem_dup(w->index.v, n, sizeof(*nodes));
     pthread_mutex_unlock(&w->lock);
-    logs_rotate(w->logs, nodes, n, NULL); /* tried again after the next commit */
+    logs_rotate(w->logs, nodes, n, NULL); /* errors: retried after the next commit */
     writer_list(w);
     pthread_mutex_lock(&w->lock);
     void (*fn)(void *arg) = w->on_seal;
@@ -256,7 +256,7 @@ static void writer_rotate(struct writer *w)
         fn(arg);
 }
 
-/* Files of logs that are in chunks go. What fails is tried again. */
+/* Deletes files of compacted logs. Failures are retried. */
 static void writer_drop_compacted(struct writer *w)
 {
     pthread_mutex_lock(&w->lock);
@@ -283,7 +283,7 @@ static void writer_drop_compacted(struct writer *w)
         malloc_trim(0); /* memory of compaction, which runs again only in minutes */
 }
 
-/* Files of logs that the archive has go. What fails is tried again. */
+/* Deletes files of archived logs. Failures are retried. */
 static void writer_drop_sent(struct writer *w)
 {
     int64_t log = due_take_sent(&w->due);
@@ -477,7 +477,7 @@ void writer_close(struct writer *w)
         pthread_mutex_unlock(&w->lock);
         pthread_join(w->thread, NULL);
     }
-    op_free_all(w->queue.head); /* records that could not be written at the last try */
+    op_free_all(w->queue.head); /* records that the last attempt could not write */
     logs_close(w->logs);
     records_close(w->rec);
     group_fini(&w->group);

@@ -1,4 +1,4 @@
-/* writer_ask.c: the writer's queue: puts into it and reads of it, from the loop and other threads. */
+/* writer_ask.c: the writer's queue: puts and reads, from the loop and other threads. */
 #include "store/writer_parts.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ void writer_nudge(struct writer *w)
         writer_cut_rest(w);
 }
 
-/* Something without a result. Dropped, and counted, when far too much is waiting already. */
+/* Queues an operation without a result. Drops and counts it if far too much is queued already. */
 static bool writer_push_record(struct writer *w, struct store_op *op)
 {
     bool room = w->bytes + op->size <= w->queue_max + QUEUE_MORE;
@@ -182,7 +182,7 @@ bool writer_get_blob(struct writer *w, const char *node, uint64_t id, struct buf
     return b != NULL;
 }
 
-/* Only the newest of a node's records waits: the hub may well write one per batch. */
+/* Keeps only the newest of a node's queued records: the hub may write one per batch. */
 static int writer_put_node(struct writer *w, const struct store_node *rec)
 {
     LOCKED(&w->lock);
@@ -209,7 +209,7 @@ static int writer_tell(struct writer *w, struct op_told *o, store_done_fn *done,
     int r = w->stop ? -ESHUTDOWN : w->bytes + o->op.size > w->queue_max ? -EAGAIN : 0;
     if (r == 0) {
         writer_push(w, &o->op);
-        writer_cut_rest(w); /* a person may wait */
+        writer_cut_rest(w); /* a user may be waiting */
     }
     pthread_mutex_unlock(&w->lock);
     if (r == 0)
@@ -291,7 +291,7 @@ bool writer_has_logs(struct writer *w, const struct log_ref *v, size_t n)
     LOCKED(&w->lock);
     size_t found = 0;
 
-    for (size_t i = 0; i < w->n_logs_now && found < n; i++) /* both are by number */
+    for (size_t i = 0; i < w->n_logs_now && found < n; i++) /* both are sorted by number */
         found += w->logs_now[i].n == v[found].n;
     return found == n;
 }
