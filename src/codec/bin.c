@@ -1,5 +1,5 @@
 /*
- * bin.c: adds bins (count, sum, min, max of a span) up, which makes late and split data ordinary. Arithmetic wraps; it
+ * bin.c: adds up bins (count, sum, min, max of a span); late and split data needs no special case. Arithmetic wraps; it
  * never traps.
  */
 #include "codec/bin.h"
@@ -10,7 +10,7 @@
 #include "codec/chunk.h"
 #include "model/metric.h"
 
-#define CUT_NEAR 16u /* ticks: a bin of fewer is found tick by tick */
+#define CUT_NEAR 16u /* ticks: for bins with fewer, a linear search is used */
 
 int64_t tier_bin_ms(int tier)
 {
@@ -160,7 +160,7 @@ struct str slot_name(const struct node_fact *f, unsigned slot, char room[24])
         return STR("");
     if (f && slot <= f->n_devices && *f->devices[slot - 1].uuid)
         return str_of(f->devices[slot - 1].uuid);
-    snprintf(room, 24, "slot:%u", slot); /* its facts were lost: its numbers need not be */
+    snprintf(room, 24, "slot:%u", slot); /* the facts were lost, but the samples may be intact */
     return str_of(room);
 }
 

@@ -32,9 +32,9 @@ struct block_writer {
     struct habit *habits;
     struct series *s; /* series that are not constant */
     size_t n, cap_s;
-    int64_t *row;           /* something of each series */
+    int64_t *row;           /* one value per series */
     size_t values, changes; /* of s: all, and those that differ from the previous one */
-    uint64_t least, range;  /* of all; the largest less the least */
+    uint64_t least, range;  /* of all; the maximum minus the minimum */
     struct divisor by;
     uint64_t *d, *e; /* transformed */
     size_t cap_d;
@@ -70,7 +70,7 @@ static inline uint64_t whole(uint64_t v, struct divisor by) /* v / by without re
     return (v >> by.shift) * by.inverse;
 }
 
-/* What all values of all series have in common: util in 0.01 % comes in whole percent, memory in pages. */
+/* Greatest common divisor of all values: util in 0.01 % has whole percent, memory has pages. */
 static struct divisor common(const struct block_writer *w)
 {
     struct divisor d = DIVISOR_OF_ZERO;
@@ -114,12 +114,12 @@ static void take_series(struct block_writer *w, const uint64_t *const *of, const
     }
     w->least = (uint64_t)least_of_all;
     w->range = (uint64_t)most_of_all - w->least;
-    /* differences of differences that wrap around are not multiples of anything */
+    /* wrapped differences of differences have no common divisor */
     w->by = w->n && w->range < 1ull << 61 ? common(w) : divisor_of(1);
     *ret_same = same;
 }
 
-/* ---- transformations: of v[from..to) of a series; the number of values made ---- */
+/* ---- transformations of v[from..to) of a series; return the number of values ---- */
 
 static size_t as_values(const struct block_writer *w, const struct series *s, size_t from, size_t to, uint64_t *ret)
 {
@@ -199,7 +199,7 @@ static uint64_t least_step(const struct series *s, size_t from, size_t to)
     return (uint64_t)least;
 }
 
-/* Lengths less one to w->d, differences to w->e: the numbers of both. */
+/* Writes lengths - 1 to w->d, differences to w->e. Returns the numbers of both. */
 static size_t make_runs(struct block_writer *w, size_t *ret_diffs)
 {
     size_t n = 0, diffs = 0;
@@ -218,7 +218,7 @@ static size_t make_runs(struct block_writer *w, size_t *ret_diffs)
     return n;
 }
 
-/* ---- choosing ---- */
+/* ---- choice of the coding ---- */
 
 static size_t guess_runs(struct block_writer *w)
 {
@@ -289,7 +289,7 @@ static void put_runs(struct block_writer *w, struct buf *out, struct numbers_pla
     put_numbers(w, out, w->e, diffs, &plan[1], known);
 }
 
-/* What each coding needs of each series to be undone. */
+/* Writes the per-series values that decoding needs. */
 static void put_rows(struct block_writer *w, struct buf *out, unsigned coding)
 {
     if (coding == BLOCK_SIGNED)
@@ -306,7 +306,7 @@ static void put_rows(struct block_writer *w, struct buf *out, unsigned coding)
             w->row[k] = (int64_t)(w->s[k].least_step = least_step(&w->s[k], 0, w->s[k].n));
     else if (coding == BLOCK_DOD)
         for (size_t k = 0; k < w->n; k++)
-            w->row[k] = (int64_t)(w->s[k].v[1] - w->s[k].v[0]); /* not constant: there are two */
+            w->row[k] = (int64_t)(w->s[k].v[1] - w->s[k].v[0]); /* not constant, so there are at least two */
     else
         return;
     ints_put(out, w->row, w->n);
@@ -360,7 +360,7 @@ static unsigned choose(struct block_writer *w, size_t size[BLOCK_CODINGS])
     return best;
 }
 
-/* Alike: the same kind, as wide, about as many values, and they move about as often. */
+/* Blocks are alike if kind, width, approximate number of values and rate of changes are the same. */
 static struct habit *find_habit(struct block_writer *w, uint32_t kind, bool thorough, bool *ret_known)
 {
     uint64_t like = (uint64_t)kind << 25 | (uint64_t)thorough << 24 | (uint64_t)bits_of(whole(w->range, w->by)) << 16 |
@@ -375,7 +375,7 @@ static struct habit *find_habit(struct block_writer *w, uint32_t kind, bool thor
     return h;
 }
 
-/* What is likely to be as good as the coding that was chosen is written as well: the smallest stays. */
+/* Also tries codings of about the same estimated size; keeps the smallest result. */
 static void try_others(struct block_writer *w, struct buf *out, size_t from, const size_t size[BLOCK_CODINGS],
                        struct habit *h)
 {
@@ -396,7 +396,7 @@ static void try_others(struct block_writer *w, struct buf *out, size_t from, con
     }
 }
 
-/* As they are, all bits of them packed: any of them can be got without the others. */
+/* Packs all bits of the plain values: each is readable without the others. */
 static void put_quick(struct block_writer *w, struct buf *out, uint8_t flags, size_t head)
 {
     struct numbers_plan plan[2] = {{.low = 64}, {.low = 64}};

@@ -1,4 +1,4 @@
-/* block_read.c: reading blocks. Any bytes are survived (B2). */
+/* block_read.c: reads blocks. Any input is safe (B2). */
 #include <string.h>
 
 #include "base/mem.h"
@@ -14,7 +14,7 @@ struct undo {
     const size_t *n;
     size_t n_series;
     const struct block_part *part;
-    bool some;            /* of each series of the part: it has as many values as the first, and not all are wanted */
+    bool some;            /* only a part of each series is requested, and all have the same length */
     const uint8_t *same;  /* a bit per series; NULL: none is constant */
     const int64_t *a, *b; /* what the coding stored of each series that is not constant */
     uint64_t by;
@@ -81,14 +81,14 @@ static void undo_signed(uint64_t *v, size_t i, size_t end, UNUSED const struct u
 
 static const struct {
     void (*undo)(uint64_t *v, size_t i, size_t end, const struct undo *u, size_t at, const uint64_t *from);
-    size_t fewer; /* numbers than values */
+    size_t fewer; /* how many fewer numbers than values a series has */
     unsigned rows;
 } codings[BLOCK_CODINGS] = {
     [BLOCK_VALUES] = {undo_values, 0, 1}, [BLOCK_DELTA] = {undo_delta, 1, 2},   [BLOCK_ZIGZAG] = {undo_zigzag, 1, 1},
     [BLOCK_DOD] = {undo_dod, 2, 2},       [BLOCK_COMMON] = {undo_values, 0, 0}, [BLOCK_SIGNED] = {undo_signed, 0, 0},
 };
 
-/* Which values of a series of n are wanted. */
+/* The requested range of a series of n values. */
 static size_t part_from(const struct undo *u)
 {
     return u->some ? u->part->from : 0;
@@ -113,7 +113,7 @@ static void sum_cuts(uint64_t *ret, const uint64_t *v, const struct block_part *
     }
 }
 
-/* The values that undo_values would make of these numbers; the series' first is this one. */
+/* Sums of the values that undo_values would produce from the numbers in, from index `number` on. */
 static void sum_values(uint64_t *ret, struct numbers_in *in, size_t number, const struct undo *u, size_t at)
 {
     size_t i = u->part->from;
@@ -142,13 +142,13 @@ static void sum_zigzag(uint64_t *ret, const uint64_t *from, const struct undo *u
     }
 }
 
-/* Of a series of runs, of which the first has this value. False: they are not as long as the series together. */
+/* Sums of a series of runs that starts with `now`. Returns false if the runs do not match the series' length. */
 static bool sum_runs(uint64_t *ret, const struct undo *u, const uint64_t *len, const uint64_t *diff, size_t runs,
                      uint64_t now, size_t n)
 {
     const struct cut *cut = u->part->cuts, *last = cut + u->part->n_cuts;
     uint64_t sum = 0, by = u->by;
-    size_t end = 0, at = u->part->from, next = cut->end; /* before `at` all is added; the next cut */
+    size_t end = 0, at = u->part->from, next = cut->end; /* everything before `at` is summed; next: end of the cut */
 
     for (size_t run = 0; run < runs; run++) {
         now += run ? unzigzag(diff[run - 1]) * by : 0;
@@ -161,7 +161,7 @@ static bool sum_runs(uint64_t *ret, const struct undo *u, const uint64_t *len, c
             *ret++ = sum + now * (next - at);
             sum = 0;
             at = next;
-            next = ++cut < last ? cut->end : n + 1; /* where no run ends */
+            next = ++cut < last ? cut->end : n + 1; /* beyond any run */
         }
         sum += now * (end - at);
         at = end;
@@ -276,7 +276,7 @@ static bool get_runs(struct block_reader *b, struct rd *r, const struct undo *u,
             return false;
         runs += (size_t)u->b[k];
     }
-    /* lengths and differences fit side by side: there are fewer runs than values, and b->v has twice the room */
+    /* lengths and differences fit next to each other: there are fewer runs than values, and b->v has twice the room */
     const struct block_part *part = u->part;
     uint64_t *diffs = b->v + runs;
     if (part->first == part->last)

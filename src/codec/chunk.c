@@ -15,7 +15,7 @@
 #include "codec/pack.h"
 #include "codec/uuid.h"
 
-struct loose_part { /* as chunk_part, but its bytes are still apart */
+struct loose_part { /* as chunk_part, but with separate bytes */
     uint16_t no;
     size_t name_off, name_len, devs_off, n_devs, len;
     bool as_before; /* same devices as the previous column */
@@ -25,9 +25,9 @@ struct loose_part { /* as chunk_part, but its bytes are still apart */
     uint32_t crc;
 };
 
-#define BASE_CELLS (1u << 18) /* of a column that is kept for others to lean on: 2 MB */
+#define BASE_CELLS (1u << 18) /* of a column that is kept as reference for others: 2 MB */
 
-struct kept_base {     /* a column that others may lean on */
+struct kept_base {     /* a possible reference column */
     bool there, every; /* every: all devices have all ticks */
     size_t part, n_devs;
     int64_t *v; /* [device][tick] */
@@ -47,7 +47,7 @@ struct chunk_writer {
     size_t n_parts, cap_parts;
     uint16_t *devs;
     size_t n_devs, cap_devs;
-    uint64_t *v; /* the present values of a lane, series after series, where they are not all of a column's */
+    uint64_t *v; /* the present values of a lane, series after series, unless all values of the column are present */
     const uint64_t **series;
     size_t *n_of; /* values of each series */
     size_t cap_v, cap_n;
@@ -262,7 +262,7 @@ static bool all_zero(const struct chunk_writer *w, size_t series)
     return true;
 }
 
-enum { /* kinds of blocks behind the lanes': of samples that lean, and of lanes of tiers that are written whole */
+enum { /* kinds of blocks after those of lanes: remainders of samples, and lanes of tiers that are stored whole */
        BLOCK_REST = CHUNK_LANES_MAX - 1,
        BLOCK_BUSY = CHUNK_LANES_MAX - 2,
        BLOCK_IDLE = CHUNK_LANES_MAX - 3,
@@ -276,12 +276,12 @@ _Static_assert((int)BLOCK_WHOLE_MAX >= (int)LANES, "the two must differ");
 static void put_block(struct chunk_writer *w, const struct chunk_column *c, struct buf *out, unsigned kind,
                       const uint64_t *const *v, const size_t *n, size_t series)
 {
-    uint32_t metric = (uint32_t)c->key.no * CHUNK_LANES_MAX; /* 0: a custom one, which may be anything */
+    uint32_t metric = (uint32_t)c->key.no * CHUNK_LANES_MAX; /* 0: a custom metric, of any kind */
 
     block_put(w->block, out, v, n, series, metric ? (metric + kind) * 2 + (w->lanes > 1) : 0, w->thorough);
 }
 
-/* ---- leaning: see lean.h ---- */
+/* ---- reference columns: see lean.h ---- */
 
 /* The devices are those of the previous column; of the first, all. */
 static bool as_before(const struct chunk_writer *w, const struct chunk_column *c)
@@ -294,7 +294,7 @@ static bool as_before(const struct chunk_writer *w, const struct chunk_column *c
            memcmp(w->devs + before->devs_off, c->devs, c->n_devs * sizeof(*c->devs)) == 0;
 }
 
-/* Of a column that was added just now. */
+/* Keeps a column that was just added. */
 static void keep_base(struct chunk_writer *w, const struct chunk_column *c)
 {
     unsigned at = w->lanes == 1 && !w->quick ? lean_base(c->key.no) : LEAN_BASES;
@@ -319,7 +319,7 @@ static void keep_base(struct chunk_writer *w, const struct chunk_column *c)
     }
 }
 
-/* What the column may lean on: it has the same devices, and a value wherever the column has one. */
+/* The reference column: the same devices, and a value wherever the column has one. */
 static const struct kept_base *find_base(const struct chunk_writer *w, const struct chunk_column *c, bool *ret_sums)
 {
     uint16_t on = w->lanes == 1 && !w->quick ? lean_on(c->key.no, ret_sums) : 0;
@@ -391,7 +391,7 @@ static void take_apart(struct chunk_writer *w, size_t series)
     }
 }
 
-/* A column that follows another where that is not 0: both parts of it to out. */
+/* Writes both parts of a split column to out. */
 static bool put_split(struct chunk_writer *w, const struct chunk_column *c, size_t series, struct buf *out)
 {
     struct apart *a = &w->apart;
@@ -482,9 +482,9 @@ static uint64_t guess_bits(const struct chunk_writer *w, size_t series)
 }
 
 /*
- * LANE_MAX and LANE_SUM are less the least value, and the sum as many times as there are values: that is small where a
- * device does the same all the time. Where the least is an outlier, the most and the sum themselves are smaller.
- * NULL: as they are.
+ * Usually LANE_MAX is stored minus the minimum, and LANE_SUM minus the minimum times the count: both are small if the
+ * values hardly change. If the minimum is an outlier, the maximum and the sum themselves are smaller. NULL: the usual
+ * form.
  */
 static const int64_t *find_whole(struct chunk_writer *w, const struct chunk_column *c, unsigned lane)
 {
@@ -636,7 +636,7 @@ static void put_part(struct chunk_writer *w, const struct loose_part *p, uint16_
         buf_u32(&w->head, p->crc);
 }
 
-/* version, lanes, u32 length of the head, u32 its checksum, head, columns */
+/* version, lanes, u32 length of the head, u32 checksum of the head, head, columns */
 int chunk_end(struct chunk_writer *w, struct buf *out)
 {
     if (w->lanes > 1)

@@ -17,7 +17,7 @@
 #include "codec/block.h"
 #include "codec/lean.h"
 
-#define CHUNK_VERSION     4 /* 1 to 3 are still read */
+#define CHUNK_VERSION     4 /* versions 1 to 3 are still readable */
 #define CHUNK_TICKS_MAX   (1u << 20)
 #define CHUNK_DEVICES_MAX (1u << 12)
 #define CHUNK_COLUMNS_MAX (1u << 13)

@@ -1,4 +1,4 @@
-/* chunk_coding.h: the constants of the chunk format, for chunk.c, which writes it, and chunk_read.c. */
+/* chunk_coding.h: the constants of the chunk format, for chunk.c (writer) and chunk_read.c. */
 #pragma once
 
 #include <stdint.h>
@@ -66,7 +66,7 @@ enum chunk_coding {
 /* A run of bytes: varint of length * 4 + one of these. In planes (numbers.c) the length is that of the frame, or 0. */
 enum chunk_section {
     SECTION_PLAIN = 0,
-    SECTION_ZSTD = 1 /* varint of the length when unpacked comes first */,
+    SECTION_ZSTD = 1 /* preceded by the varint of the decompressed length */,
     SECTION_FILL = 2 /* one byte, repeated */
 };
 

@@ -14,7 +14,7 @@
 #include "codec/pack.h"
 #include "codec/uuid.h"
 
-#define HEAD_AT CHUNK_LEAD /* behind version, lanes, length, checksum */
+#define HEAD_AT CHUNK_LEAD /* after version, lanes, length, checksum */
 
 /* ---- the head ---- */
 
@@ -72,7 +72,7 @@ static bool head_usual(struct chunk *c, struct rd *r)
     return !r->bad && mask >> c->lanes == 0;
 }
 
-/* A column leans on one before it that leans on none and has the same devices. */
+/* A reference column is earlier, has no reference itself, and has the same devices. */
 static bool head_leans(const struct chunk *c, struct rd *r, struct chunk_part *p)
 {
     uint64_t word = rd_varint(r);
@@ -172,7 +172,7 @@ static bool head_columns(struct chunk *c, struct rd *r, size_t at)
         if (p->inside)
             continue;
         p->off = at;
-        at += p->len; /* past the end: found when it is read, for the others may be whole */
+        at += p->len; /* past the end: detected when the column is read, because others may be intact */
     }
     return true;
 }
@@ -212,7 +212,7 @@ void chunk_ticks(const struct chunk *c, int64_t *ret)
 {
     struct rd r = rd_of(c->bytes.p + HEAD_AT, c->bytes.len - HEAD_AT);
 
-    (void)rd_varint(&r); /* how many */
+    (void)rd_varint(&r); /* number of ticks */
     ints_get(&r, ret, c->n_ticks);
 }
 
@@ -301,7 +301,7 @@ static void no_values(int64_t *v, const uint64_t *h, size_t i, size_t end)
 
 struct lane_how {
     unsigned lane;
-    bool zero, row;       /* it is not written; a number per series, and no block */
+    bool zero, row;       /* zero: not stored; row: a number per series, and no block */
     const int64_t *usual; /* or NULL */
 };
 
@@ -311,7 +311,7 @@ static bool get_block(struct rd *r, struct chunk_cells *c, const struct lane_how
     return how->row ? ints_get(r, (int64_t *)ret, n_series) == 0 : block_get_part(&c->block, r, ret, n, n_series, part);
 }
 
-/* Where every device has every tick, which is the rule: each value is unpacked to where it belongs. */
+/* If every device has every tick, the usual case: decodes each value to its final position. */
 static bool get_lane_full(struct rd *r, struct chunk_cells *c, const struct lane_how *how,
                           const struct chunk_want *want)
 {
@@ -330,7 +330,7 @@ static bool get_lane_full(struct rd *r, struct chunk_cells *c, const struct lane
     if (!wanted || (!zero && !usual))
         return true;
     v += part.first * n;
-    if (n == 1) { /* as hours often are: a loop for each device would be all it does */
+    if (n == 1) { /* common for hours: avoids a loop per device */
         for (size_t k = 0; k < part.last - part.first; k++)
             v[k] = (int64_t)((zero ? 0 : (uint64_t)v[k]) + (usual ? (uint64_t)usual[0] : 0));
         return true;
@@ -357,7 +357,7 @@ static bool get_lane(struct rd *r, struct chunk_cells *c, const struct lane_how 
         if (k < last)
             at += c->present[k];
         full &= c->present[k] == c->n_ticks;
-        if (k >= first && k < last && c->present[k] < c->n_ticks) { /* then a tick is not where it would be */
+        if (k >= first && k < last && c->present[k] < c->n_ticks) { /* then positions differ from ticks */
             begin_tick = 0;
             end_tick = c->n_ticks;
         }
@@ -386,7 +386,7 @@ static bool get_lane(struct rd *r, struct chunk_cells *c, const struct lane_how 
             c->shape[k] = part.shape[end];
             if (c->shape[k] == SHAPE_ONE)
                 v[0] = (int64_t)flat[at];
-            continue; /* runs and sums are where they belong: every device has every tick then */
+            continue; /* runs and sums are in place: every device has every tick then */
         }
         if (how->zero)
             for (size_t i = begin_tick; i < end_tick; i++)
@@ -407,7 +407,7 @@ static bool get_lane(struct rd *r, struct chunk_cells *c, const struct lane_how 
 /* ---- reference columns ---- */
 
 struct chunk_base {
-    const struct chunk *of; /* NULL: none is here */
+    const struct chunk *of; /* NULL: empty */
     size_t column, first, last, from, to;
     struct chunk_cells cells;
 };
@@ -500,7 +500,7 @@ void chunk_keep(const struct chunk *c, size_t column, const struct chunk_want *w
     base_is(b, c, column, want);
 }
 
-/* The block of the values where the base is not 0, or of the others, to ret; of each series only if it has some. */
+/* Decodes the values where the reference is not 0, or the others, to ret; only as many per series as needed. */
 static bool get_half(struct rd *r, struct chunk_cells *c, bool idle, const struct chunk_want *need, uint64_t *ret,
                      size_t *ret_values)
 {
@@ -525,7 +525,7 @@ static bool get_half(struct rd *r, struct chunk_cells *c, bool idle, const struc
     return !some || block_get_part(&c->block, r, ret, n, some, &part);
 }
 
-/* The values of a column that was split, where they belong. */
+/* Decodes a split column in place. */
 static bool get_split(struct rd *r, struct chunk_cells *c, const struct chunk_cells *base,
                       const struct chunk_want *need)
 {
@@ -553,7 +553,7 @@ static bool get_split(struct rd *r, struct chunk_cells *c, const struct chunk_ce
     return true;
 }
 
-/* The only lane of a column that leans. */
+/* Decodes the only lane of a column with a reference. */
 static bool get_leaning(struct rd *r, const struct chunk *from, struct chunk_cells *c, size_t column,
                         const struct chunk_want *want)
 {
@@ -581,7 +581,7 @@ static bool get_leaning(struct rd *r, const struct chunk *from, struct chunk_cel
 /* ---- tiers ---- */
 
 struct tier_head {
-    unsigned marks, zero; /* zero: a bit for each lane that is not written */
+    unsigned marks, zero; /* zero: a bit for each lane that is not stored */
     bool last_is_most;
 };
 
@@ -603,7 +603,7 @@ static bool get_marks(struct rd *r, struct tier_head *ret)
     return !r->bad && last != LAST_NEXT && next >> 4 == 0;
 }
 
-/* What a reader expects in LANE_MAX and LANE_SUM is less the least value. */
+/* Converts LANE_MAX and LANE_SUM to values minus the minimum, as readers expect. */
 static void less_least(struct chunk_cells *c, unsigned lane, const struct chunk_want *want)
 {
     size_t step = chunk_lane_step(c), n = c->n_ticks, begin = want->to ? want->from : 0;
@@ -747,7 +747,7 @@ int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, st
 
 void chunk_cells_fini(struct chunk_cells *c)
 {
-    if (!c->cap_v && !c->base) /* nothing was read into it */
+    if (!c->cap_v && !c->base) /* never used */
         return;
     for (size_t i = 0; i < LEAN_BASES && c->base; i++)
         chunk_cells_fini(&c->base[i].cells);

@@ -1,6 +1,6 @@
 /*
- * chunk_v1.c: columns of version 1 chunks, which are read and no longer written. One coding for all series and lanes of
- * a column, byte planes at whole bytes. Any bytes are survived (K2).
+ * chunk_v1.c: columns of version 1 chunks, read-only. One coding for all series and lanes of a column, byte planes at
+ * whole bytes. Any input is safe (K2).
  */
 #include "codec/chunk_v1.h"
 
@@ -10,7 +10,7 @@
 #include "codec/chunk_coding.h"
 #include "codec/pack.h"
 
-/* A section's bytes, unpacked into room if they must be. At most max bytes. NULL: bad. */
+/* A section's bytes, decompressed into room if needed. At most max bytes. NULL: invalid. */
 static const uint8_t *get_section(struct rd *r, struct chunk_cells *c, struct buf *room, size_t max, size_t *ret_n)
 {
     uint64_t word = rd_varint(r), n = word >> 2, raw = n;
@@ -58,14 +58,15 @@ static bool get_runs(struct rd *r, struct chunk_cells *c, uint64_t *h)
     return true;
 }
 
-/* Series whose values follow: their n values are put at the front of their row first, and spread over the ticks last.
+/*
+ * Decodes series with values: first writes their n values to the front of each row, then spreads them over the ticks.
  */
 struct undo {
-    struct rd lead; /* what each coding left for each series */
+    struct rd lead; /* per-series data of the coding */
     struct rd bits;
     const uint8_t *planes[PLANES_MAX];
     unsigned n_planes;
-    size_t at, total; /* within the planes */
+    size_t at, total; /* positions within the planes */
 };
 
 static inline uint64_t plane_value(struct undo *u)
@@ -178,7 +179,7 @@ static bool get_values(struct undo *u, struct chunk_cells *c, unsigned coding, s
     return !same->bad && !u->lead.bad;
 }
 
-/* Where what the codings left begins: behind the flags and constants of all series. */
+/* Finds the data of the codings: after the flags and constants of all series. */
 static bool skip_same(struct rd *r, const struct chunk_cells *c)
 {
     for (size_t k = 0; k < c->n_devs * c->lanes; k++)

@@ -14,7 +14,7 @@ static inline size_t varint_size(uint64_t v)
     return (bits_of(v | 1) + 6) / 7;
 }
 
-/* ---- dividing: util in 0.01 % comes in whole percent, memory in pages, clocks in MHz ---- */
+/* ---- division: util in 0.01 % has whole percent, memory has pages, clocks have MHz ---- */
 
 uint64_t ints_divisor(const int64_t *v, size_t n)
 {
@@ -25,13 +25,13 @@ uint64_t ints_divisor(const int64_t *v, size_t n)
     return d.by;
 }
 
-/* ---- choosing ---- */
+/* ---- choice of the coding ---- */
 
 struct sizes {
     uint64_t first;
     int64_t min, max;           /* of the values */
-    int64_t step_min, step_max; /* of the differences behind the first value */
-    size_t delta, runs;         /* bytes, without the byte that names the coding */
+    int64_t step_min, step_max; /* of the differences after the first value */
+    size_t delta, runs;         /* bytes, excluding the coding byte */
     bool same;
 };
 

@@ -80,7 +80,7 @@ static void take_steps(const uint64_t *v, size_t n, bool sums, uint64_t *ret)
         ret[i] = v[i] - v[i - 1];
 }
 
-/* The slope of the line through zero that is nearest to y over x. */
+/* The slope of the line through zero that best fits y over x. */
 static double fit(const uint64_t *y, const uint64_t *x, size_t n)
 {
     double xy = 0, xx = 0;
@@ -191,7 +191,8 @@ void lean_split(struct lean *l, const uint64_t *const *base, const size_t *n, si
 bool lean_same(struct lean *l, const uint64_t *const *v, const uint64_t *const *base, const size_t *n, size_t n_series,
                uint64_t *ret)
 {
-    uint64_t moves = 0, more = 0, less = 0; /* where it is not a constant, one and its base, one less its base */
+    /* nonzero unless the column is: a constant, its base plus a constant, a constant minus its base */
+    uint64_t moves = 0, more = 0, less = 0;
     size_t at = 0;
 
     for (size_t k = 0; k < n_series && (more == 0 || less == 0); k++)
@@ -268,7 +269,7 @@ static size_t count_there(const int64_t *base, const uint64_t *have, size_t to, 
     return have ? there : to;
 }
 
-/* As lean_join, where every value is there. A GPU works for a while and rests for a while. */
+/* As lean_join, if every value is present. GPUs stay busy or idle for long stretches. */
 static void join_full(const struct lean *l, int64_t slope, const struct lean_parts *p, int64_t *v, const int64_t *base,
                       size_t to)
 {

@@ -1,6 +1,6 @@
 /*
- * merge.c: merges several chunks of one tier into one, of the same tier or a coarser one, a metric at a time, so that
- * memory is that of one column.
+ * merge.c: merges several chunks of one tier into one, of the same tier or a coarser one. Works metric by metric, so
+ * that memory is limited to one column.
  */
 #include <errno.h>
 
@@ -12,9 +12,9 @@
 struct source {
     struct chunk c;
     uint32_t *row; /* per tick, its row in the result */
-    uint16_t *dev; /* of each device */
-    bool *done;    /* columns */
-    bool alone;    /* no tick shares a row with another, and they follow each other */
+    uint16_t *dev; /* per device */
+    bool *done;    /* per column */
+    bool alone;    /* no tick shares a row with another, and rows are consecutive */
 };
 
 struct merge {
@@ -141,9 +141,9 @@ static void merge_devs(struct merge *m)
     }
 }
 
-/* A column being made: a metric over some devices. */
+/* A column of the result: a metric over some devices. */
 struct made {
-    uint16_t *place, *devs; /* of a device in the column; the devices */
+    uint16_t *place, *devs; /* index of a device in the column; its devices */
     size_t n;
     bool keep_last;
     int64_t *v;
@@ -225,7 +225,7 @@ static void merge_source(struct merge *m, struct source *s, struct chunk_key key
     }
 }
 
-/* Every source's column of this key, as one. */
+/* Merges every source's column of this key. */
 static int merge_column(struct merge *m, struct chunk_writer *w, struct chunk_key key)
 {
     AUTO_FREE uint16_t *place = mem_zero(m->n_devs, sizeof(*place)), *devs = mem_alloc(m->n_devs * sizeof(*devs));

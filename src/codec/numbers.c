@@ -86,7 +86,7 @@ static inline uint8_t size_of(uint64_t v, unsigned *ret_bits)
     return (uint8_t)(SIZES_EXACT + (top - 4) * 8 + (v >> (top - 3) & 7));
 }
 
-/* What a size stands for: the least of its numbers, and how many bits follow. Eight sizes for each more bit. */
+/* Per size: the minimum of its numbers, and the number of bits that follow. Eight sizes for each additional bit. */
 static const struct size {
     uint64_t least;
     uint32_t mask;
@@ -189,7 +189,7 @@ static size_t take_sample(struct numbers *x, const uint64_t *v, size_t n)
     return SAMPLE;
 }
 
-/* Bits that all but the largest tenth need: the few that are larger must not decide. */
+/* Bits needed by all except the largest tenth: the few larger values must not decide. */
 static unsigned usual_width(const struct numbers *x, size_t n)
 {
     uint16_t count[65] = {0};
@@ -247,7 +247,7 @@ struct numbers_plan numbers_plan(struct numbers *x, const uint64_t *v, size_t n,
     }
     if (p.width > 8) {
         unsigned low = sized_low(p.width);
-        double bytes = sized_bytes(x, n_sample, n, low) * 1.01; /* a table of many sizes is guessed too small */
+        double bytes = sized_bytes(x, n_sample, n, low) * 1.01; /* the estimate is too low for a table of many sizes */
         if (bytes < best) {
             best = bytes;
             p.low = low;
@@ -260,7 +260,7 @@ struct numbers_plan numbers_plan(struct numbers *x, const uint64_t *v, size_t n,
 
 /* ---- writing ---- */
 
-/* The smallest frame of these bytes, with its magic number, or no bytes where none is smaller than they are. */
+/* The smallest frame of these bytes, with its magic number; empty if no frame is smaller than the bytes. */
 static struct str pack_plane(struct numbers *x, const uint8_t *p, size_t n)
 {
     struct str least = {0};
@@ -373,7 +373,7 @@ static const uint8_t *get_plane(struct numbers_room *room, unsigned k, struct rd
     if (skip && !room->plain)
         return (word & 3) == SECTION_ZSTD ? rd_bytes(r, len) : word == SECTION_FILL ? rd_bytes(r, 1) : NULL;
     const uint8_t *from = (word & 3) == SECTION_ZSTD ? rd_bytes(r, len) : NULL;
-    if (from && len > n) /* no writer keeps such a frame */
+    if (from && len > n) /* no writer produces such a frame */
         return NULL;
     if (from && !room->plain && plane->unpacked == n && plane->frame.len == FRAME_MAGIC_N + len &&
         memcmp(plane->frame.p + FRAME_MAGIC_N, from, len) == 0)
@@ -423,7 +423,7 @@ bool numbers_open(struct numbers_room *room, struct rd *r, size_t n, struct numb
 {
     struct numbers_in passed, *in = ret ? ret : &passed;
 
-    in->n = n; /* planes are not cleared: this is done for every few numbers of a tier */
+    in->n = n; /* planes are not cleared: this runs for every few numbers of a tier */
     in->at = in->bit = 0;
     in->width = n ? rd_u8(r) : 0;
     in->low = n ? rd_u8(r) : 0;
@@ -451,7 +451,7 @@ bool numbers_open(struct numbers_room *room, struct rd *r, size_t n, struct numb
     return true;
 }
 
-/* A number by its size, from this bit on; near: 8 bytes can be read there. */
+/* Decodes a number by its size, from this bit on; near: 8 bytes are readable there. */
 static inline __attribute__((always_inline)) uint64_t unpack_size(const uint8_t *p, uint64_t *bit, uint8_t size,
                                                                   unsigned low, bool near)
 {
@@ -468,7 +468,7 @@ static inline __attribute__((always_inline)) uint64_t unpack_size(const uint8_t 
     return v + (s->least << low);
 }
 
-/* n numbers from this bit on, of len bytes. The bit behind them. */
+/* Decodes n numbers from this bit on, of len bytes. Returns the next bit. */
 static inline __attribute__((always_inline)) uint64_t
 unpack_sized(const uint8_t *p, size_t len, uint64_t bit, const uint8_t *size, uint64_t *ret, size_t n, unsigned low)
 {
@@ -496,7 +496,7 @@ static void take_sized(struct numbers_in *in, uint64_t *ret, size_t i, size_t en
     if (i < in->at)
         in->at = in->bit = 0;
     in->bit += (uint64_t)in->low * (i - in->at) + sizes_bits(size + in->at, i - in->at);
-    if (in->low == 0) /* nearly always */
+    if (in->low == 0) /* the usual case */
         in->bit = unpack_sized(in->bits, in->len, in->bit, size + i, ret, end - i, 0);
     else
         in->bit = unpack_sized(in->bits, in->len, in->bit, size + i, ret, end - i, in->low);
@@ -534,7 +534,7 @@ void numbers_take(struct numbers_in *in, uint64_t *ret, size_t i, size_t end)
         add_plane(ret, in->plane[k] + i, n, shift);
 }
 
-/* Eight at a time: four sums of 16 bits side by side, which 128 times two bytes fit into. */
+/* Eight at a time: four 16-bit sums in one word, each with room for 128 times two bytes. */
 static uint64_t sum_bytes(const uint8_t *p, size_t n)
 {
     const uint64_t even = 0x00ff00ff00ff00ffu, low = 0x0000ffff0000ffffu;

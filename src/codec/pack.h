@@ -1,4 +1,4 @@
-/* pack.h: numbers of a few bits each, one after another, lowest bit first; the last byte's spare bits are 0. */
+/* pack.h: numbers of a few bits each, packed lowest bit first; the last byte's unused bits are 0. */
 #pragma once
 
 #include <endian.h>
@@ -47,9 +47,9 @@ static inline uint8_t *pack_end(struct packer *k)
     return k->p;
 }
 
-/* ---- reading: n numbers, the first of them number `from`, of those at p, which has len bytes ---- */
+/* ---- reading: n numbers from number `from` on, of those at p, which has len bytes ---- */
 
-/* Of up to 56 bits: one word has it, wherever it begins. There are 8 bytes to read at p + bit / 8. */
+/* Width up to 56 bits: one word holds a number at any position. 8 bytes must be readable at p + bit / 8. */
 static inline uint64_t unpack_one(const uint8_t *p, uint64_t bit, uint64_t mask)
 {
     uint64_t word;
@@ -82,8 +82,10 @@ static inline void unpack_wide(const uint8_t *p, size_t len, int64_t *ret, size_
     }
 }
 
-/* Eight at a time, which begin at a whole byte. There are 8 bytes to read behind the last of them. Where the width is
- * known to the compiler each takes a load, a shift and a mask. top, unless NULL: a byte for each, above its bits. */
+/*
+ * Eight at a time, starting at a whole byte. 8 bytes must be readable after the last of them. If the compiler knows the
+ * width, each needs a load, a shift and a mask. top, unless NULL: a byte for each, above its bits.
+ */
 static inline __attribute__((always_inline)) void unpack_eights(const uint8_t *p, const uint8_t *top, int64_t *ret,
                                                                 size_t eights, unsigned width, uint64_t add)
 {
@@ -94,7 +96,7 @@ static inline __attribute__((always_inline)) void unpack_eights(const uint8_t *p
                                add);
 }
 
-#define UNPACK_KNOWN 16u /* bits: few numbers that are packed are wider */
+#define UNPACK_KNOWN 16u /* bits: wider packed numbers are rare */
 
 static inline __attribute__((always_inline)) void unpack_known(const uint8_t *p, const uint8_t *top, int64_t *ret,
                                                                size_t eights, unsigned width, uint64_t add)
@@ -124,17 +126,17 @@ static inline __attribute__((always_inline)) void unpack_known(const uint8_t *p,
     }
 }
 
-/* Of up to 56 bits, none of them of 0; top as above. */
+/* Width 1 to 56 bits; top as above. */
 static inline __attribute__((always_inline)) void unpack_topped(const uint8_t *p, size_t len, const uint8_t *top,
                                                                 int64_t *ret, size_t from, size_t n, unsigned width,
                                                                 uint64_t add)
 {
     uint64_t mask = (1ull << width) - 1, bit = (uint64_t)from * width;
-    uint8_t last[24] = {0}; /* the bytes behind which there are no 8 to read, and some to read there */
+    uint8_t last[24] = {0}; /* copy of the last bytes, padded so that 8 are readable */
     size_t i = 0;
 
 #define TOP(i) (top ? (uint64_t)top[i] << width : 0)
-    size_t near = len >= 8 ? (len - 8) * 8 / width : 0; /* before it there are 8 bytes to read */
+    size_t near = len >= 8 ? (len - 8) * 8 / width : 0; /* numbers before this index have 8 readable bytes */
     size_t end = near > from ? MIN(n, near - from) : 0;
     if (width <= UNPACK_KNOWN && end >= 16) {
         for (; (from + i) % 8; i++, bit += width)
@@ -170,24 +172,24 @@ static inline void unpack(const uint8_t *p, size_t len, int64_t *ret, size_t fro
 /* ---- dividing by an exact divisor: shift its powers of two out, multiply by the inverse of the odd rest ---- */
 struct divisor {
     uint64_t by, inverse;
-    uint64_t most; /* how often it goes into 64 bits */
+    uint64_t most; /* maximum quotient in 64 bits */
     unsigned shift;
 };
 
-#define DIVISOR_OF_ZERO ((struct divisor){.inverse = 1}) /* nothing else is a multiple of it */
+#define DIVISOR_OF_ZERO ((struct divisor){.inverse = 1}) /* only 0 is a multiple of it */
 
 static inline struct divisor divisor_of(uint64_t by)
 {
     struct divisor d = {.by = by, .most = UINT64_MAX / by, .shift = (unsigned)__builtin_ctzll(by)};
     uint64_t odd = by >> d.shift;
 
-    d.inverse = odd; /* right to 3 bits; each step doubles them */
+    d.inverse = odd; /* correct to 3 bits; each step doubles them */
     for (int i = 0; i < 5; i++)
         d.inverse *= 2 - odd * d.inverse;
     return d;
 }
 
-/* Multiples become how often it goes into them, the rest what is larger than any of these. */
+/* A multiple yields its quotient, any other value something larger than every quotient. */
 static inline bool divides(struct divisor d, uint64_t v)
 {
     uint64_t times = v * d.inverse;
@@ -195,7 +197,7 @@ static inline bool divides(struct divisor d, uint64_t v)
     return (times >> d.shift | times << (-d.shift & 63)) <= d.most;
 }
 
-/* It becomes one of v as well: the largest. */
+/* Updates d to the greatest common divisor that also divides v. */
 static inline void divisor_take(struct divisor *d, uint64_t v)
 {
     uint64_t a = v, b = d->by;
@@ -225,7 +227,7 @@ static inline uint64_t unzigzag(uint64_t z)
     return z >> 1 ^ (0 - (z & 1));
 }
 
-/* rd_varint, inline, as there are very many of them; of up to 8 bytes without a loop. */
+/* rd_varint, inlined because it is so frequent; up to 8 bytes without a loop. */
 static inline uint64_t quick_varint(struct rd *r)
 {
     uint64_t w;
@@ -240,7 +242,7 @@ static inline uint64_t quick_varint(struct rd *r)
     if (!ends)
         return rd_varint(r);
     r->p += __builtin_ctzll(ends) / 8 + 1;
-    w &= ends ^ (ends - 1); /* up to the first byte that ends one */
+    w &= ends ^ (ends - 1); /* up to the first byte that ends a varint */
     w = (w & 0x007f007f007f007fu) | (w & 0x7f007f007f007f00u) >> 1;
     w = (w & 0x00003fff00003fffu) | (w & 0x3fff00003fff0000u) >> 2;
     return (w & 0x0fffffffu) | (w & 0x0fffffff00000000u) >> 4;

@@ -9,7 +9,7 @@
 #include "codec/ints.h"
 
 struct tseries {
-    uint32_t dev, metric; /* metric: the number, or CUSTOM_BASE + place in names */
+    uint32_t dev, metric; /* metric: the number, or CUSTOM_BASE + index in names */
     int64_t *v;
     uint64_t *have;
 };
@@ -27,7 +27,7 @@ struct order {
 
 struct table {
     int64_t *at;
-    size_t n_rows, cap_rows; /* cap: of every series, too; a multiple of 64 */
+    size_t n_rows, cap_rows; /* cap: also of every series; a multiple of 64 */
     struct tseries *series;
     size_t n_series, cap_series;
     uint32_t *slots; /* series + 1, by hash of (dev, metric) */
@@ -37,14 +37,14 @@ struct table {
     /* slots and custom metrics resolved by the facts of the last batch */
     uint64_t facts;
     bool has_facts;
-    uint32_t *dev_of, *name_of; /* place + 1 */
+    uint32_t *dev_of, *name_of; /* index + 1 */
     size_t n_dev_of, n_name_of;
-    struct taken *taken; /* its columns */
+    struct taken *taken; /* columns of the last batch */
     size_t n_taken, cap_taken;
     /* for writing */
     struct order *order;
     size_t cap_order;
-    bool in_order; /* rows came as time went */
+    bool in_order; /* rows arrived in time order */
     struct buf out;
 };
 
@@ -157,7 +157,7 @@ static size_t table_slot(const struct table *t, uint32_t dev, uint32_t metric)
     return i;
 }
 
-/* Its place among the series. */
+/* Index of the series. */
 static uint32_t table_series(struct table *t, uint32_t dev, uint32_t metric)
 {
     if (t->n_slots < 2 * (t->n_series + 1)) {
@@ -188,7 +188,7 @@ static bool same_columns(const struct table *t, const struct batch *b)
     return same;
 }
 
-/* Where the columns of a batch go. */
+/* Finds the series of a batch's columns. */
 static void take_columns(struct table *t, const struct batch *b, const struct node_fact *facts)
 {
     t->n_taken = 0;
@@ -289,21 +289,21 @@ static void table_sort(struct table *t)
     if (!sorted)
         qsort(t->order, t->n_rows, sizeof(*t->order), by_time);
     SORT(t->series, t->n_series, by_metric);
-    if (t->n_slots) /* the places have changed: nothing is looked up before the next reset */
+    if (t->n_slots) /* indices have changed: no lookup before the next reset */
         memset(t->slots, 0, t->n_slots * sizeof(*t->slots));
 }
 
-/* What one write needs: a column's cells, and the ticks of the chunk. */
+/* Working memory of one write: a column's cells, and the ticks of the chunk. */
 struct cells {
     size_t n_ticks, n_rows;
     unsigned lanes;
     int64_t *v, *ticks, *usual;
     uint64_t *have;
     const uint64_t **have_of;
-    const int64_t **v_of; /* of each device: in v, or a row of the table */
+    const int64_t **v_of; /* per device: in v, or a row of the table */
     uint16_t *devs;
     struct part_bin *bins;
-    uint32_t *bin_of, *bin_end; /* of each row of the span; of each bin, the row behind its last */
+    uint32_t *bin_of, *bin_end; /* per row of the span; per bin, the end of its rows */
 };
 
 static void cells_fini(struct cells *c)
@@ -311,7 +311,7 @@ static void cells_fini(struct cells *c)
     FREE_ALL(c->v, c->ticks, c->usual, c->have, c->have_of, c->v_of, c->devs, c->bins, c->bin_of, c->bin_end);
 }
 
-/* Present bits of one device; NULL when every tick has it. False when none has. */
+/* Present bits of one device; NULL if every tick has it. Returns false if none has. */
 static bool cells_have(struct cells *c, size_t dev, size_t present)
 {
     c->have_of[dev] = present == c->n_ticks ? NULL : c->have + dev * chunk_words(c->n_ticks);
@@ -421,7 +421,7 @@ static struct chunk_key key_of(const struct table *t, uint32_t metric)
     return (struct chunk_key){.name = str_of(t->names[metric - CUSTOM_BASE])};
 }
 
-/* Everything of one metric. */
+/* Writes all columns of one metric. */
 static int write_column(const struct table *t, struct chunk_writer *w, int tier, const struct order *o, size_t n,
                         struct cells *c, size_t *series)
 {
@@ -443,7 +443,7 @@ static int write_column(const struct table *t, struct chunk_writer *w, int tier,
     return col.n_devs ? chunk_add(w, &col) : 0;
 }
 
-/* Rows o[0..n) all lie in one bucket. */
+/* Rows o[0..n) are all in one bucket. */
 static int write_span(struct table *t, struct chunk_writer *w, int tier, const struct order *o, size_t n,
                       struct cells *c)
 {
@@ -464,7 +464,7 @@ static int write_span(struct table *t, struct chunk_writer *w, int tier, const s
     return chunk_end(w, &t->out);
 }
 
-/* As many bins as there are at most in a chunk: they are far fewer than rows. */
+/* Maximum number of bins of a chunk: far fewer than rows. */
 static size_t most_bins(const struct table *t, int tier)
 {
     int64_t len = tier_bin_ms(tier), end = INT64_MIN;

@@ -1,4 +1,4 @@
-/* usage_code.c: encodes a span of usage as varints and back, and adds hours up to days. */
+/* usage_code.c: encodes and decodes a span of usage as varints, and adds up hours to days. */
 #include "codec/usage_code.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #define NUMBERS_MOST 64 /* of a device, of a login */
 #define DEVICES_MOST 4096
 #define LOGINS_MOST  65536
-#define NUMBER_MOST  (1ull << 44) /* more than a day of anything: sums of damaged rows must not overflow */
+#define NUMBER_MOST  (1ull << 44) /* more than a day of any number: sums of damaged rows must not overflow */
 #define NAME_MOST    256
 
 enum {
@@ -54,7 +54,7 @@ int usage_encode(const struct usage_span *s, const struct usage_names *names, st
     return r < 0 ? r : out->err;
 }
 
-/* Most of what a question costs is here. */
+/* The hot path of a query. */
 static int64_t get_number(struct rd *in)
 {
     uint64_t v = quick_varint(in);
@@ -64,7 +64,7 @@ static int64_t get_number(struct rd *in)
     return in->bad ? 0 : (int64_t)v;
 }
 
-/* The next of so many that were written, 0 behind the last. */
+/* The next of the stored numbers, 0 after the last. */
 static int64_t take_number(struct rd *in, uint64_t *left)
 {
     if (*left == 0)
@@ -149,7 +149,7 @@ struct usage_names usage_text_names(struct arena *mem)
 
 static struct usage_device *sum_device(struct usage_sum_up *u, const struct usage_device *d)
 {
-    for (size_t i = 0; i < u->n; i++) { /* they come in the same order each time */
+    for (size_t i = 0; i < u->n; i++) { /* the order is usually the same */
         size_t at = (u->hint + i) % u->n;
         if (strcmp(u->v[at].device, d->device) == 0) {
             u->hint = at + 1;
@@ -174,7 +174,7 @@ static struct usage_device *sum_device(struct usage_sum_up *u, const struct usag
     return &u->v[u->n++];
 }
 
-/* By login, as they are within each span. */
+/* Finds or inserts a login, sorted as within each span. */
 static struct usage_held *sum_login(struct usage_sum_up *u, struct usage_device *d, const char *login, size_t *hint)
 {
     size_t *cap = &u->caps[d - u->v], at = *hint;
@@ -203,7 +203,7 @@ void usage_sum_add(struct usage_sum_up *u, const struct usage_span *s)
         const struct usage_device *from = &s->devices[i];
         struct usage_device *to = sum_device(u, from);
         size_t hint = 0;
-        to->model = from->model; /* the newest */
+        to->model = from->model; /* keep the newest */
 #define WALL(field, ...) to->field += from->field;
 #define REST(field)      to->field += from->field;
 #include "model/usage.def"

@@ -25,7 +25,7 @@ struct usage_names {
 int usage_encode(const struct usage_span *s, const struct usage_names *names, struct buf *out);
 /* All memory except the names belongs to mem. Returns -EBADMSG if invalid. at_ms and end_ms are not included. */
 int usage_decode(struct rd *in, const struct usage_names *names, struct arena *mem, struct usage_span *ret);
-/* Names as text; get copies into mem. */
+/* Names as text; get copies them to mem. */
 struct usage_names usage_text_names(struct arena *mem);
 
 /* Sum of several spans of one node. sum is zero at first; names and devices are borrowed, or belong to mem. */
@@ -33,7 +33,7 @@ struct usage_sum_up {
     struct arena *mem;
     struct usage_device *v;
     size_t n, cap, hint;
-    size_t *caps; /* of each device's held */
+    size_t *caps; /* capacity of each device's held */
 };
 void usage_sum_add(struct usage_sum_up *u, const struct usage_span *s);
 struct usage_span usage_sum_span(const struct usage_sum_up *u, int64_t at_ms, int64_t end_ms);
