@@ -133,7 +133,7 @@ static int exec_schema(struct db *db, const struct db_kind *kind)
     return db_exec(db, buf_str(&sql).p);
 }
 
-/* Tables and version come in one transaction: there are all of them or none. Step by step up to our version. */
+/* Creates tables and version in one transaction: all of them or none. Upgrades step by step to our version. */
 int db_make_tables(struct db *db, const struct db_kind *kind)
 {
     int64_t version = 0;

@@ -18,17 +18,20 @@ struct buf;
 struct db;
 struct db_stmt;
 
-/* What makes a file ours, and its tables when it is new. */
+/* Identifies a file as ours; its tables when it is new. */
 struct db_kind {
     int64_t magic, version;
-    const char *schema, *pg_schema;           /* pg_: on PostgreSQL instead, if there is one */
-    const char *pg_later, *pg_later_has;      /* for a database without this function; NULL: nothing came later */
+    const char *schema, *pg_schema;           /* pg_: variants for PostgreSQL, if any */
+    const char *pg_later, *pg_later_has;      /* for a database without this function; NULL: no additions */
     const char *const *upgrades;              /* [v - 1]: from version v to v + 1 */
-    const struct record_kind *const *records; /* of its tables; a column that is missing is added. NULL at the end */
-    const char *pg_prefix; /* before each {.table} on a server, where all kinds lie side by side; its schema has such
-                              marks then (record_sql.h). NULL: they are called the same everywhere */
-    bool shrinks;          /* free pages can be given back a few at a time */
-    int page;              /* bytes of a page of a new file; 0: as usual */
+    const struct record_kind *const *records; /* of its tables; missing columns are added. NULL at the end */
+    /*
+     * before each {.table} on a server, where all kinds share one database; the schema then has such marks
+     * (record_sql.h). NULL: no prefix
+     */
+    const char *pg_prefix;
+    bool shrinks; /* free pages can be returned in small steps */
+    int page;     /* page size of a new file; 0: default */
 };
 
 enum db_mode {
@@ -48,7 +51,7 @@ struct db_value {
 #define DB_TEXT(t)  ((struct db_value){.type = DB_IS_TEXT, .s = str_of(t)})
 #define DB_BYTES(b) ((struct db_value){.type = DB_IS_BYTES, .s = (b)})
 
-/* What an engine can do, in the words of the functions below. */
+/* The operations of an engine; see the functions below. */
 struct db_engine {
     int (*open)(struct db **ret, const char *place, const struct db_kind *kind, enum db_mode mode, struct err *err);
     void (*close)(struct db *db);
@@ -66,16 +69,16 @@ struct db_engine {
     int (*own_tables)(struct db *db); /* starts a transaction with exclusive access to the tables' schema */
     int (*get_version)(struct db *db, const struct db_kind *kind, int64_t *ret);
     int (*set_version)(struct db *db, const struct db_kind *kind);
-    const char *columns; /* the statement that gives the names of the columns of table ?1 */
+    const char *columns; /* statement that lists the columns of table ?1 */
 
-    struct db_stmt *(*prepare)(struct db *db, const char *sql, bool keep); /* keep: it will be run often */
+    struct db_stmt *(*prepare)(struct db *db, const char *sql, bool keep); /* keep: it will run often */
     void (*finish)(struct db_stmt *st);                                    /* accepts NULL */
     int (*place)(struct db_stmt *st, const char *name);
     void (*bind_int)(struct db_stmt *st, int i, int64_t v);
     void (*bind_text)(struct db_stmt *st, int i, struct str v);
     void (*bind_bytes)(struct db_stmt *st, int i, struct str v);
     int (*step)(struct db_stmt *st);
-    int (*post)(struct db_stmt *st); /* NULL: as a step */
+    int (*post)(struct db_stmt *st); /* NULL: same as step */
     void (*reset)(struct db_stmt *st);
     bool (*is_null)(struct db_stmt *st, int i);
     int64_t (*number)(struct db_stmt *st, int i);
@@ -94,7 +97,7 @@ struct db_stmt {
     bool bad; /* preparing failed: a step returns the error */
 };
 
-/* Where a kind of tables is: this file of a folder, or the server that postgres://... names. The caller frees it. */
+/* The place of a kind of tables: this file of a folder, or the server of postgres://... The caller frees it. */
 char *db_place_of(const char *where, const char *file);
 /*
  * Returns -EUCLEAN: damaged, or not a database; -ENOTSUP: written by a newer muster; -EINVAL: a database, but not ours;
@@ -103,8 +106,8 @@ char *db_place_of(const char *where, const char *file);
  */
 int db_open(struct db **ret, const char *place, const struct db_kind *kind, enum db_mode mode, struct err *err);
 void db_close(struct db *db);
-int64_t db_file_bytes(const char *path); /* with its WAL; 0: not there */
-/* For an engine that opens one: all tables of that kind as they are now, columns too. */
+int64_t db_file_bytes(const char *path); /* including its WAL; 0 if missing */
+/* For an engine that opens one: all current tables of that kind, with columns. */
 int db_make_tables(struct db *db, const struct db_kind *kind);
 bool db_has_table(struct db *db, const char *name);
 bool db_lacks_columns(struct db *db, const struct db_kind *kind);
@@ -123,8 +126,8 @@ int db_end(struct db *db, int code);   /* commits, or rolls back if code < 0 or 
 int64_t db_changes(struct db *db);     /* rows inserted, changed or deleted by the last statement */
 void db_tidy(struct db *db, bool all); /* checkpoints if the WAL has grown; all: now, and truncates it */
 int64_t db_used_bytes(struct db *db, const char *table); /* without free pages; SQLite: all tables; or -errno */
-int db_give_back(struct db *db, int n); /* at most n free pages, when there are many. 1: there is more to do */
-/* len bytes of the column `bytes` of row `id` from off on: no others are read. Within a transaction. -ENOENT. */
+int db_give_back(struct db *db, int n); /* returns at most n free pages, if there are many. 1: there is more to do */
+/* Reads len bytes of the column `bytes` of row `id` from off, and no other bytes. Within a transaction. -ENOENT. */
 int db_read_part(struct db *db, const char *table, int64_t id, size_t off, size_t len, void *to);
 
 /* A separate statement, to run once. */
@@ -148,13 +151,13 @@ void db_stmts_fini(struct db_stmts *s);
 uint64_t db_stmts_steps(struct db_stmts *s);
 struct db_stmt *db_stmt(struct db_stmts *s, size_t i); /* never NULL */
 
-/* db_stmt with ?1, ?2 ... bound to these. */
+/* db_stmt with values bound to ?1, ?2 ... */
 #define DB_STMT(s, i, ...)                                                                                             \
     db_bind((s), (i), (const struct db_value[]){__VA_ARGS__},                                                          \
             sizeof((const struct db_value[]){__VA_ARGS__}) / sizeof(struct db_value))
 struct db_stmt *db_bind(struct db_stmts *s, size_t i, const struct db_value *v, size_t n);
 void db_bind_value(struct db_stmt *st, int i, const struct db_value *v);
-/* The same, run: for one that gives no rows. 0 or -errno. */
+/* The same, and runs it: for statements without result rows. Returns 0 or -errno. */
 #define DB_RUN(s, i, ...) db_run(DB_STMT((s), (i), __VA_ARGS__))
 int db_run(struct db_stmt *st); /* it can be run again afterwards */
 /*

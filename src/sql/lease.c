@@ -56,7 +56,7 @@ static const char *const texts[COUNT] = {
     [SHORTEN] = "UPDATE lease SET until = " LATER " WHERE name = ?1 AND until > " LATER,
     [TAKE_OVER] = "UPDATE lease SET holder = ?2, epoch = epoch + 1, until = " LATER
                   " WHERE name = ?1 AND until < clock_timestamp() RETURNING epoch",
-    /* Whatever it conflicts with: of (name) alone another first one would be a conflict of (name, epoch), and fail. */
+    /* Any conflict: with ON CONFLICT (name) a concurrent first insert would violate (name, epoch) instead, and fail. */
     [TAKE_FIRST] = "INSERT INTO lease(name, holder, epoch, until) VALUES(?1, ?2, 1, " LATER ")"
                    " ON CONFLICT DO NOTHING RETURNING epoch",
     [KEEP] = "UPDATE lease SET until = " LATER " WHERE name = ?1 AND holder = ?2 AND epoch = ?4"
@@ -170,7 +170,7 @@ int lease_keep(struct leases *s, struct lease *l, struct err *err)
 
 int lease_give_up(struct leases *s, struct lease *l, struct err *err)
 {
-    set_lost(l); /* first: from here on nothing is done in its name */
+    set_lost(l); /* first: from now on no work is done under it */
     int r = DB_RUN(&s->st, GIVE_UP, DB_TEXT(l->name), DB_INT(l->holder), DB_INT(atomic_load(&l->epoch)));
     return r < 0 ? db_fail(s->st.db, r, "give up a lease in", err) : 0;
 }
@@ -200,7 +200,7 @@ const char *lease_of_part(unsigned part, char out[LEASE_NAME_MAX])
     return out;
 }
 
-/* Which of them, and their epochs; 0: not among them. */
+/* Their numbers and epochs; 0: not in the result. */
 static int read_parts(struct db_stmt *st, int64_t ret[LEASE_PARTS], struct err *err)
 {
     int r;

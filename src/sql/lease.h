@@ -34,7 +34,7 @@ struct lease {
     _Atomic int64_t stop_ms; /* by CLOCK_BOOTTIME; 0: not held */
 };
 
-/* Statements over a connection of the caller's, of any kind of tables, which must outlive it. */
+/* Statements over the caller's connection, of any kind of tables, which must outlive them. */
 struct leases {
     struct db_stmts st;
 };
@@ -72,14 +72,15 @@ struct hub_row {
     char version[64];             /* base/version.h */
     char conf[72];                /* a hash of its settings, as text */
     char pin[64];                 /* sha256//BASE64 of its TLS key; "" without TLS */
-    int64_t started_ms, until_ms; /* by the server's clock; until 0: gone */
-    int64_t now_ms;               /* the server's, when this was read */
+    int64_t started_ms, until_ms; /* by the server's clock; the hub is gone after until */
+    int64_t now_ms;               /* the server's clock at the time of reading */
     bool here, leads;
 };
 const char *lease_of_hub(int64_t id, char out[LEASE_NAME_MAX]); /* hub/ID */
 int hub_row_add(struct leases *s, const struct hub_row *row, int64_t *ret_id, struct err *err);
 /* Writes url, conf and pin of the row with this id. */
 int hub_row_change(struct leases *s, const struct hub_row *row, struct err *err);
-int hub_rows(struct leases *s, struct hub_row **ret, size_t *ret_n, struct err *err); /* by number; for free() */
+/* by number; the caller frees *ret */
+int hub_rows(struct leases *s, struct hub_row **ret, size_t *ret_n, struct err *err);
 /* Deletes rows of hubs that have been gone for gone_ms, with their leases. Returns their number, or -errno. */
 int64_t hub_rows_drop(struct leases *s, int64_t gone_ms, struct err *err);

@@ -19,16 +19,16 @@
 
 #define SQL_MAX     65536
 #define POST_TURN   64
-#define NEWER_KNOWN 1 /* versions by which the tables may be newer, while hubs are upgraded one after another */
+#define NEWER_KNOWN 1 /* hubs work with tables up to this many versions newer, for upgrades of one hub at a time */
 
 enum { OID_BYTES = 17, OID_INT8 = 20, OID_TEXT = 25 };
 
 struct pg_stmt {
     struct db_stmt st;
     char *sql;
-    bool keep; /* it lives as long as the connection */
+    bool keep; /* it lives as long as the connection object */
     struct pg_places places;
-    const char **values; /* these five by $N - 1 */
+    const char **values; /* these five are indexed by $N - 1 */
     int *lengths, *formats;
     Oid *types;
     struct pg_room {
@@ -36,10 +36,10 @@ struct pg_stmt {
         char *cleaned;
     } * rooms;
     char name[24];
-    uint64_t connection; /* the one that it was prepared in */
+    uint64_t connection; /* the connection where it was prepared */
     bool running;
     PGresult *row;
-    PGresult **rest; /* rows that came while another statement was run */
+    PGresult **rest; /* rows that arrived while another statement ran */
     size_t n_rest, cap_rest, at_rest;
 };
 
@@ -129,7 +129,7 @@ static void wait_for(struct pg_db *d, int64_t until_ms)
     if (unsent < 0 || p.fd < 0)
         return;
     if (poll(&p, 1, (int)MIN(left, INT32_MAX)) == 0) {
-        shutdown(p.fd, SHUT_RDWR); /* libpq finds it closed */
+        shutdown(p.fd, SHUT_RDWR); /* so that libpq finds it closed */
         d->hung = true;
     }
     d->pq.consume(d->c);
@@ -162,7 +162,7 @@ void pg_set_limit(struct db *db, int64_t ms)
     of(db)->limit_ms = ms;
 }
 
-/* ---- statements that are run as they are ---- */
+/* ---- statements without parameters ---- */
 
 static void settle(struct pg_db *d);
 static int settle_posted(struct pg_db *d);
@@ -172,7 +172,7 @@ static int finish_exec(struct pg_db *d, PGresult *res, const char *command)
     ExecStatusType how = d->pq.result_status(res);
     int r = how == PGRES_COMMAND_OK || how == PGRES_TUPLES_OK ? 0 : keep_failure(d, res);
 
-    if (r == 0 && command && strcmp(d->pq.command(res), command) != 0) /* the server calls this success */
+    if (r == 0 && command && strcmp(d->pq.command(res), command) != 0) /* the server reports success */
         r = pg_keep_why(d, -EIO, "something in the transaction had failed");
     d->pq.clear(res);
     return r;
@@ -300,7 +300,7 @@ static int post_text(struct pg_db *d, const char *sql)
     return d->pq.send_text(d->c, sql, 0, NULL, NULL, NULL, NULL, 1) ? 0 : keep_unsent(d);
 }
 
-/* It is not waited for: it goes with the first statement, and should it fail, that one does. */
+/* Does not wait: BEGIN is sent with the first statement, which reports its failure. */
 static int begin_transaction(struct db *db, bool write)
 {
     struct pg_db *d = of(db);
@@ -510,7 +510,7 @@ static int send_behind(struct pg_db *d, struct pg_stmt *s)
     r = take_answers(d, 2 * d->posted, r);
     d->posted = 0;
     d->piped = r == 0;
-    return r < 0 ? leave_pipeline(d, take_answers(d, 4, r)) : 0; /* its own, a NULL, and the end */
+    return r < 0 ? leave_pipeline(d, take_answers(d, 4, r)) : 0; /* the result, a NULL, and the sync */
 }
 
 static int start(struct pg_stmt *s)
@@ -550,7 +550,7 @@ static PGresult *next_result(struct pg_stmt *s)
     return d->active == s ? get_result(d) : NULL;
 }
 
-/* All of the active one's rows are read. */
+/* All rows of the active statement were read. */
 static void end_active(struct pg_db *d)
 {
     d->active = NULL;
@@ -609,7 +609,7 @@ static int step(struct db_stmt *st)
     return r;
 }
 
-/* ---- statements that are not waited for ---- */
+/* ---- statements without waiting ---- */
 
 /* Sends it and reads available results from the socket, so that neither side blocks the other. */
 static int post(struct db_stmt *st)
@@ -618,7 +618,7 @@ static int post(struct db_stmt *st)
     struct pg_db *d = of(st->db);
 
     if (!d->in || d->waits || d->active || pg_is_lost(d) || (!d->pooled && s->connection != d->connections))
-        return db_run(st); /* prepares it, too */
+        return db_run(st); /* also prepares it */
     if (d->posted == 0 && !d->pq.pipeline(d->c))
         return db_run(st);
     d->posted++;
@@ -693,7 +693,7 @@ static struct str get_bytes(struct db_stmt *st, int i)
     return is_there(st, i) ? str_n(pq->value(row, 0, i), (size_t)pq->length(row, 0, i)) : STR("");
 }
 
-/* libpq ends each value with a 0. */
+/* libpq NUL-terminates each value. */
 static const char *get_text(struct db_stmt *st, int i)
 {
     return get_bytes(st, i).p;
@@ -705,7 +705,7 @@ static int64_t get_number(struct db_stmt *st, int i)
     int64_t v = s.len && (signed char)s.p[0] < 0 ? -1 : 0;
 
     if (s.len > sizeof(v))
-        return 0; /* no number */
+        return 0; /* not a number */
     for (size_t k = 0; k < s.len; k++)
         v = (int64_t)((uint64_t)v << 8 | (uint8_t)s.p[k]);
     return v;
@@ -727,7 +727,7 @@ static void tidy(UNUSED struct db *db, UNUSED bool all) {}
 
 static int give_back(UNUSED struct db *db, UNUSED int n)
 {
-    return 0; /* the server does that itself */
+    return 0; /* the server does that */
 }
 
 /* ---- waiting ---- */

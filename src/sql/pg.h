@@ -13,17 +13,17 @@
 
 extern const struct db_engine pg_engine;
 /*
- * A pool that gives each transaction to another process of the server, or may (pgbouncer). It is found out on each
- * connection. Nothing is prepared there, and LISTEN is of no use.
+ * Whether a pooler (pgbouncer) in between may assign another server process to each transaction. Detected for each
+ * connection. Then nothing is prepared, and LISTEN does not work.
  */
 bool pg_is_pooled(const struct db *db);
-/* The server wanted a password, and got one. */
+/* The server requested a password, and got one. */
 bool pg_used_password(const struct db *db);
 static inline bool pg_is(const struct db *db)
 {
     return db->engine == &pg_engine;
 }
-/* The statements by which tables of a kind are made. */
+/* The statements that create the tables of a kind. */
 void pg_print_tables(const struct db_kind *kind, struct buf *out);
 /* Starts a transaction in which no other client creates, changes or drops tables. */
 int pg_own_tables(struct db *db);

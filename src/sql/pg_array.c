@@ -1,4 +1,4 @@
-/* pg_array.c: arrays of one dimension, as PostgreSQL's array_recv reads them. */
+/* pg_array.c: one-dimensional arrays, in the format of PostgreSQL's array_recv. */
 #include "sql/pg_array.h"
 
 #include <endian.h>
@@ -7,8 +7,9 @@
 #include "base/mem.h"
 #include "sql/pg.h"
 
-#define HEADER     20 /* dimensions, whether there are NULLs, type, and of the one dimension its length and first place */
-#define EPOCH_DAYS 10957 /* PostgreSQL counts days from 2000 on */
+/* number of dimensions, whether there are NULLs, type; then length and lower bound of the dimension */
+#define HEADER     20
+#define EPOCH_DAYS 10957 /* PostgreSQL counts days from 2000 */
 
 static const struct {
     uint32_t element, array;
@@ -32,7 +33,7 @@ void pg_array_reset(struct pg_array *a, enum pg_array_type type, size_t max_byte
     add_u32(&a->b, 1);
     add_u32(&a->b, 0);
     add_u32(&a->b, oids[type].element);
-    add_u32(&a->b, 0); /* its length: when it is bound */
+    add_u32(&a->b, 0); /* its length: set when it is bound */
     add_u32(&a->b, 1);
 }
 

@@ -5,7 +5,7 @@
 #include "sql/db.h"
 #include "sql/pg_lib.h"
 
-#define PG_AHEADS 8 /* rows that are read in parts side by side */
+#define PG_AHEADS 8 /* rows that are read in parts in parallel */
 
 struct pg_stmt;
 struct pg_db {

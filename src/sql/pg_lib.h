@@ -1,10 +1,7 @@
-/*
- * pg_lib.h: libpq's entry points, loaded at run time by a hub whose store is on PostgreSQL: no other hub needs it to be
- * there.
- */
+/* pg_lib.h: libpq's functions, loaded at run time by hubs with a store on PostgreSQL: other hubs do not need libpq. */
 #pragma once
 
-#if __has_include(<postgresql/libpq-fe.h>) /* where Debian has it */
+#if __has_include(<postgresql/libpq-fe.h>) /* path on Debian */
 #include <postgresql/libpq-fe.h>
 #else
 #include <libpq-fe.h>
@@ -57,4 +54,4 @@ struct pg_lib {
 #undef X
 };
 
-int pg_lib_load(struct pg_lib *ret, struct err *err); /* it stays loaded for good */
+int pg_lib_load(struct pg_lib *ret, struct err *err); /* never unloaded */

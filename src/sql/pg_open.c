@@ -6,7 +6,7 @@
 #include "sql/pg_conn.h"
 #include "sql/pg_tables.h"
 
-#define NEWER_KNOWN 1 /* versions by which the tables may be newer, while hubs are upgraded one after another */
+#define NEWER_KNOWN 1 /* hubs work with tables up to this many versions newer, for upgrades of one hub at a time */
 
 static int fail_connect(struct pg_db *d, struct err *err)
 {

@@ -14,13 +14,13 @@ void pg_forget_parts(struct pg_db *d)
         d->ahead[i].id = 0;
 }
 
-/* From off on, at least len bytes of that row if it has as many. */
+/* Reads at least len bytes of that row from off, if it has as many. */
 static int read_ahead(struct db *db, const char *table, int64_t id, size_t off, size_t len)
 {
     struct pg_db *d = (struct pg_db *)db;
     struct pg_ahead *a = &d->ahead[d->next_ahead++ % PG_AHEADS];
 
-    if (!d->part) { /* there is one table that has parts */
+    if (!d->part) { /* only one table is read in parts */
         AUTO_FREE char *sql = mem_fmt("SELECT substr(bytes, ?2::int, ?3::int) FROM %s WHERE id = ?1", table);
         d->part = db->engine->prepare(db, sql, true);
     }

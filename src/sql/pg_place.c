@@ -1,4 +1,4 @@
-/* pg_place.c: what the URL of a server says about it. */
+/* pg_place.c: parses the URL of a server. */
 #include "sql/pg_place.h"
 
 #include <string.h>

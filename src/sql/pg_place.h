@@ -1,4 +1,4 @@
-/* pg_place.h: where a server is, as a URL. */
+/* pg_place.h: the URL of a server. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* pg_tables.c: tables on a PostgreSQL server: their version, their size, room for more, and they as text. */
+/* pg_tables.c: tables on a PostgreSQL server: version, size, free space, and printing them. */
 #include "sql/pg_tables.h"
 
 #include <errno.h>
@@ -20,7 +20,10 @@ int64_t pg_used_bytes(struct db *db, const char *table)
     return r < 0 ? r : n;
 }
 
-/* A function's rows are put by in memory at first, of which it gets the least. */
+/*
+ * Uses a function's rows: the server spools them to a file when they exceed the work memory, which is set to its
+ * minimum.
+ */
 int pg_has_room(struct db *db, struct err *err)
 {
     int r = db_begin(db, false);
@@ -32,7 +35,8 @@ int pg_has_room(struct db *db, struct err *err)
     db_rollback(db);
     if (r == -ENOSPC)
         return 0;
-    return r == -ENOTCONN || r == -ECANCELED ? r : 1; /* a server that forbids such files says nothing of its disk */
+    /* a server that forbids temporary files reveals nothing about its disk */
+    return r == -ENOTCONN || r == -ECANCELED ? r : 1;
 }
 
 int pg_own_tables(struct db *db)
@@ -114,7 +118,7 @@ void pg_print_tables(const struct db_kind *kind, struct buf *out)
         buf_adds(&sql, kind->pg_schema ? kind->pg_schema : kind->schema);
     pg_text(buf_str(&sql).p, &none, &text);
     rest = buf_str(&text);
-    while (rest.len && str_cut(&rest, ';', &part)) /* a line each; so are those of a function */
+    while (rest.len && str_cut(&rest, ';', &part)) /* one statement per line, also within a function */
         if (str_trim(part).len)
             buf_addf(out, "%.*s;\n", STR_ARG(str_trim(part)));
     buf_addf(out, "INSERT INTO muster_version(magic, version) VALUES(%lld, %lld);\n", (long long)kind->magic,

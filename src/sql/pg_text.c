@@ -34,7 +34,7 @@ static size_t word_length(const char *s)
     return n;
 }
 
-/* Up to the quote that ends it. */
+/* Length up to the closing quote. */
 static size_t quoted_length(const char *s)
 {
     const char *end = strchr(s + 1, *s);
@@ -42,7 +42,7 @@ static size_t quoted_length(const char *s)
     return end ? (size_t)(end - s) + 1 : strlen(s);
 }
 
-/* Is it a call with more than one value? s is at its bracket. */
+/* Whether s, at a bracket, starts a call with more than one argument. */
 static bool has_comma(const char *s)
 {
     for (int depth = 0; *s; s++) {
@@ -78,7 +78,7 @@ static int name_number(struct pg_places *p, const char *name, size_t len)
     return ++p->n_names;
 }
 
-/* ?7 or :name. Returns its length; 0: it is neither. */
+/* Parses ?7 or :name. Returns its length; 0 if it is neither. */
 static size_t take_place(const char *s, struct pg_places *p, struct buf *out)
 {
     size_t len = word_length(s + 1);

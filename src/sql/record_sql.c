@@ -12,7 +12,7 @@ static char *table_here(const struct db *db, const char *table)
     return mem_fmt("%s%s", db->prefix ? db->prefix : "", table);
 }
 
-/* The columns of a table, with a comma behind each. 0 or -errno. */
+/* Lists the columns of a table, each followed by a comma. Returns 0 or -errno. */
 static int list_columns(struct db *db, const char *table, struct buf *out)
 {
     AUTO_FREE char *name = table_here(db, table);
@@ -31,7 +31,7 @@ static bool has_column(const struct buf *columns, const char *column)
     return str_listed(columns->p, str_of(column));
 }
 
-/* What stands for not known, as SQL. */
+/* The "unknown" value of a field, as SQL. */
 static const char *none_of(const struct record_field *f, char room[24])
 {
     snprintf(room, 24, "%lld", (long long)f->none);
@@ -97,7 +97,7 @@ static void add_change(const char *table, const struct record_field *f, enum fie
             buf_addc(out, *c);
 }
 
-/* What a mark stands for; how: 0, '?', '=', '#' or '!'. */
+/* Expands a mark; how: 0, '?', '=', '#' or '!'. */
 static void add_mark(struct db *db, const struct record_kind *kind, char how, struct buf *out)
 {
     AUTO_BUF columns = BUF_INIT(COLUMNS_MAX);
@@ -180,7 +180,7 @@ void record_bind(struct db_stmt *st, const struct record_kind *kind, const void 
         bind_field(st, &kind->fields[i], record);
 }
 
-/* Bytes of another length than they must have are none: all 0. */
+/* Bytes of a wrong length count as missing: all 0. */
 static void read_array(struct db_stmt *st, int column, const struct record_field *f, void *ret)
 {
     char *to = record_array(f, ret);

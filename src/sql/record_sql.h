@@ -17,8 +17,10 @@ struct buf;
 
 #define RECORD_MORE 100
 
-/* sql with its marks filled in, onto out. A column that this file lacks, written by an older muster and open for
- * reading only, reads as not known. */
+/*
+ * Appends sql with its marks expanded to out. A column that this file lacks (written by an older muster and open
+ * read-only) reads as unknown.
+ */
 void record_sql(struct db *db, const struct record_kind *const *kinds, const char *sql, struct buf *out);
 
 /* Expands only the {.table} marks of sql, as used in a schema. prefix NULL: none. */

@@ -15,13 +15,13 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-#define WAL_PAGES 1000                  /* checkpoint past this many: 4 MB */
-#define WAL_KEEP  (WAL_PAGES * DB_PAGE) /* the WAL is cut back to this when it starts over */
+#define WAL_PAGES 1000                  /* pages: checkpoint when the WAL is larger: 4 MB */
+#define WAL_KEEP  (WAL_PAGES * DB_PAGE) /* the WAL is truncated to this when it restarts */
 #define BUSY_MS   5000                  /* how long to wait for another process's write */
 /* two processes may create the file concurrently: SQLite does not wait then */
 #define OPEN_TRIES   50
 #define OPEN_WAIT_MS 20
-#define URI_MAX      12500 /* a path of 4095 bytes, every one of them escaped */
+#define URI_MAX      12500 /* a path of 4095 bytes, all of them escaped */
 #define VACUUM_LEAST 64    /* free pages that may stay for later use */
 
 enum mark { MARK_READ, MARK_WRITE, MARK_COMMIT, MARK_ROLLBACK, MARK_COUNT };
@@ -39,7 +39,7 @@ struct sqlite_db {
 struct sqlite_stmt {
     struct db_stmt st;
     sqlite3_stmt *h;
-    int failed; /* why there is no h */
+    int failed; /* error if h is NULL */
 };
 
 /* SQLite's result as -errno. */
@@ -253,7 +253,8 @@ static struct str get_bytes(struct db_stmt *st, int i)
 
 static uint64_t count_steps(struct db_stmt *st)
 {
-    return (uint32_t)sqlite3_stmt_status(stmt_of(st), SQLITE_STMTSTATUS_VM_STEP, true); /* they count in 32 bits */
+    /* SQLite's counter has 32 bits */
+    return (uint32_t)sqlite3_stmt_status(stmt_of(st), SQLITE_STMTSTATUS_VM_STEP, true);
 }
 
 static int read_part(struct db *db, const char *table, int64_t id, size_t off, size_t len, void *to)
@@ -264,7 +265,10 @@ static int read_part(struct db *db, const char *table, int64_t id, size_t off, s
         return -ENOENT;
     if (d->blob_of != table)
         shut_blob(d);
-    /* one row is read part by part: it knows where its pages are. It fails when we changed the row meanwhile */
+    /*
+     * the handle is reused for parts of one row, because it knows the row's pages. Fails if we changed the row
+     * meanwhile
+     */
     if (d->blob && d->blob_id == id && sqlite3_blob_read(d->blob, to, (int)len, (int)off) == SQLITE_OK)
         return 0;
     d->blob_of = table;
@@ -357,8 +361,8 @@ static void close_file(struct db *db)
 /* ---- opening ---- */
 
 /*
- * Ours alone to read: tokens and command lines are inside. Only ever touched when new: closing a descriptor of a file
- * that SQLite has open in this process would drop SQLite's locks.
+ * Mode 0600, because tokens and command lines are inside. Set only for a new file: closing a descriptor of a file that
+ * SQLite has open in this process would drop SQLite's locks.
  */
 static int make_file(const char *path, struct err *err)
 {
@@ -423,7 +427,8 @@ static int set_up(struct db *db, const struct db_kind *kind, enum db_mode mode)
     sqlite3_busy_timeout(h, BUSY_MS);
     int r = db_exec(db, "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA synchronous=FULL");
     if (r == 0 && only_reads(mode))
-        return db_exec(db, "PRAGMA cache_size=-512"); /* KiB: the system keeps the file's pages, once for all readers */
+        return db_exec(db, "PRAGMA cache_size=-512"); /* KiB: the kernel caches the file's pages, once for all
+                                                       * readers */
     if (r < 0)
         return r;
     snprintf(sql, sizeof(sql), "PRAGMA page_size=%d; %sPRAGMA journal_mode=WAL; PRAGMA journal_size_limit=%d",
@@ -434,7 +439,7 @@ static int set_up(struct db *db, const struct db_kind *kind, enum db_mode mode)
     return r;
 }
 
-/* A file name as SQLite wants it in a URI. */
+/* Escapes a file name for SQLite's URIs. */
 static void write_uri(struct buf *out, const char *path)
 {
     buf_adds(out, "file:");
@@ -485,7 +490,7 @@ static int explain_missing(const char *path, struct err *err)
     struct statvfs fs;
 
     if (access(path, F_OK) < 0 || statvfs(path, &fs) < 0)
-        return -ENOENT; /* err has the reason */
+        return -ENOENT; /* err is set */
     if (fs.f_flag & ST_RDONLY)
         return err_set(err, -EROFS, "cannot open '%s': its file system is read-only; `dmesg` may say why", path);
     return err_set(err, -EACCES, "cannot open '%s': this user may not write to its folder", path);
