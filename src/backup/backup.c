@@ -42,7 +42,7 @@ struct backup {
     struct db *main, *history, *wandb;
     struct one_log *logs;
     size_t n_logs, cap_logs;
-    struct buf rows; /* a part being filled */
+    struct buf rows; /* the current part */
     uint64_t n_rows;
     int64_t done, total;
     struct backup_sum sum;
@@ -116,7 +116,7 @@ static bool is_sealed(struct backup *b, int64_t log)
     return asked(b->main, "SELECT count(*) FROM logs WHERE n = ?1", log) != 0;
 }
 
-/* Step 4. 1: good. */
+/* Step 4. Returns 1 if the snapshots match. */
 static int fits(struct backup *b)
 {
     int64_t newest = 0;
@@ -142,7 +142,7 @@ static int take_moment(struct backup *b, struct err *err)
 
     b->sum.damaged = 0;
     if (r == 0)
-        r = open_snapshot(&b->main, b->dir, "muster.db", &records_kind, err); /* only to know which are sealed */
+        r = open_snapshot(&b->main, b->dir, "muster.db", &records_kind, err); /* only to know which logs are sealed */
     for (size_t i = 0; i < n && r == 0; i++)
         r = open_log(b, logs[i], is_sealed(b, logs[i]), err);
     db_close(b->main);
@@ -193,7 +193,7 @@ static void add_cell(struct buf *out, sqlite3_stmt *st, int i)
     case SQLITE_TEXT:
     case SQLITE_BLOB: {
         buf_u8(out, sqlite3_column_type(st, i) == SQLITE_TEXT ? 2 : 3);
-        const void *p = sqlite3_column_blob(st, i); /* of text: its bytes as they are */
+        const void *p = sqlite3_column_blob(st, i); /* for text: its bytes, unconverted */
         buf_text(out, str_n(p ? p : "", (size_t)sqlite3_column_bytes(st, i)));
         break;
     }
@@ -263,7 +263,7 @@ struct names {
     size_t n;
 };
 
-/* What the file is, and its tables by name. */
+/* Writes the properties of the database and its tables by name. */
 static int put_head(struct backup *b, struct db *db, const char *name, struct names *ret, struct err *err)
 {
     AUTO_BUF part = BUF_INIT(1 << 20);
@@ -352,7 +352,7 @@ static int put_files(struct backup *b, struct err *err)
     return r;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole backup ---- */
 
 static int64_t size_of(struct db *db)
 {

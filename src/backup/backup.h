@@ -15,17 +15,17 @@
 #include "base/err.h"
 #include "base/str.h"
 
-struct backup_watch { /* how far it is; may be NULL */
+struct backup_watch { /* progress; may be NULL */
     void (*at)(void *arg, int64_t done, int64_t total);
     void *arg;
 };
 
 struct backup_sum {
     int64_t made_ms;
-    uint64_t batches, chunks, rows; /* batches still in logs; rows: all */
+    uint64_t batches, chunks, rows; /* batches: still in logs; rows: all */
     int64_t bytes;                  /* of the backup */
-    uint32_t damaged;               /* log files that could not be read and are not in it */
-    char version[32];               /* of the muster that made it */
+    uint32_t damaged;               /* unreadable log files, which are omitted */
+    char version[32];               /* version of the muster that wrote it */
 };
 
 /* Writes to an open file; the caller syncs and names it. now_ms is stored in it. */

@@ -1,8 +1,8 @@
 /*
  * bundle.c: writes and reads the file of a backup: "MUSTBKUP", u32 version; then parts: u8 type (bit 7: packed), u32
- * length, u32 crc, the payload. The crc is CRC-32C of type, length and payload, begun with the crc of the part before
- * (the first: of the twelve bytes at the start), so that no part can be missing, doubled or moved. A packed payload is
- * u32 length and a zstd frame.
+ * length, u32 crc, the payload. The crc is CRC-32C of type, length and payload, and starts with the crc of the previous
+ * part (the first: of the twelve bytes at the start), so that a missing, duplicated or moved part is detected. A packed
+ * payload is u32 length and a zstd frame.
  */
 #include "backup/bundle.h"
 
@@ -47,7 +47,7 @@ static bool pack(struct bundle_writer *w, struct str payload)
     size_t room = ZSTD_compressBound(payload.len);
     char *p = buf_room(&w->pack, room);
     size_t n = p ? ZSTD_compress(p, room, payload.p, payload.len, PACK_LEVEL) : 0;
-    if (!p || ZSTD_isError(n) || n + n / 16 > payload.len) /* what hardly shrinks is not worth unpacking */
+    if (!p || ZSTD_isError(n) || n + n / 16 > payload.len) /* with less gain decompression is not worth it */
         return false;
     buf_took(&w->pack, n);
     return true;
@@ -85,11 +85,11 @@ void bundle_writer_fini(struct bundle_writer *w)
 
 /* ---- reading ---- */
 
-/* n bytes appended to to, fewer only at the end. */
+/* Appends n bytes to to, fewer only at the end of the file. */
 static int get_bytes(struct bundle_reader *r, size_t n, struct buf *to, struct err *err)
 {
     while (n) {
-        char *p = buf_room(to, MIN(n, 1u << 20)); /* as they come: a length that lies costs nothing */
+        char *p = buf_room(to, MIN(n, 1u << 20)); /* allocate as data arrives: a false length costs nothing */
         ssize_t got = read(r->fd, p, MIN(n, 1u << 20));
         if (got < 0 && errno == EINTR)
             continue;

@@ -14,7 +14,7 @@
 #define BUNDLE_VERSION  1
 #define BUNDLE_PART_MAX (96u << 20)
 
-/* Their numbers are in the file. */
+/* The values are stored in the file. */
 enum part_type { PART_HEAD = 1, PART_DB, PART_TABLE, PART_ROWS, PART_DB_END, PART_FILE, PART_END };
 
 /* ---- writing: zero-initialise, set fd ---- */
@@ -27,13 +27,13 @@ struct bundle_writer {
 };
 int bundle_begin(struct bundle_writer *w, struct err *err);
 int bundle_put(struct bundle_writer *w, enum part_type type, struct str payload, struct err *err);
-int bundle_end(struct bundle_writer *w, struct err *err); /* the last part; syncing is the caller's */
+int bundle_end(struct bundle_writer *w, struct err *err); /* writes the last part; the caller syncs */
 void bundle_writer_fini(struct bundle_writer *w);
 
 /* ---- reading: zero-initialise, set fd and name ---- */
 struct bundle_reader {
     int fd;
-    const char *name; /* for sentences */
+    const char *name; /* for error messages */
     uint32_t crc;
     uint64_t parts;
     int64_t bytes; /* read so far */

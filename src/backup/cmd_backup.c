@@ -1,4 +1,4 @@
-/* cmd_backup.c: `muster backup`: a hub's data folder as one file, also while the hub runs. */
+/* cmd_backup.c: `muster backup`: writes a hub's data folder to one file, also while the hub runs. */
 #include <errno.h>
 
 #include "backup/backup.h"

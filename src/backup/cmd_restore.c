@@ -1,4 +1,4 @@
-/* cmd_restore.c: `muster restore`: a backup becomes a data folder again. */
+/* cmd_restore.c: `muster restore`: restores a backup to a data folder. */
 #include <errno.h>
 
 #include "backup/backup.h"

@@ -21,7 +21,7 @@
 
 #define COLUMNS    64
 #define SQL_MAX    8192
-#define STEP_BYTES (4 << 20) /* chunks of a transaction */
+#define STEP_BYTES (4 << 20) /* chunks per transaction */
 
 /* In this order: rows that a trigger adds to a table are deleted when it is that table's turn. */
 static const struct {
@@ -41,7 +41,8 @@ static const struct {
     {"usage_hours", ""},
     {"usage_days", ""},
     {"usage_marks", ""},
-    {"tokens", " ORDER BY role = 'agent' DESC"}, /* an enroll token that is there would count them again */
+    {"tokens", " ORDER BY role = 'agent' DESC"}, /* agent tokens first: an enroll token that exists already would
+                                                  * count them again */
     {"settings", ""},
 };
 
@@ -75,7 +76,7 @@ static void note_progress(struct move *m)
         m->watch->at(m->watch->arg, m->done, MAX(m->total, m->done));
 }
 
-/* ---- before ---- */
+/* ---- checks before the move ---- */
 
 static int refuse_hubs(const char *url, struct err *err)
 {
@@ -103,7 +104,7 @@ static bool is_gone(UNUSED void *arg, UNUSED int64_t hub)
     return true;
 }
 
-/* V1: nothing is left in logs. */
+/* V1: compacts all logs. */
 static int settle_source(const char *from, struct err *err)
 {
     bool server = pg_is_place(from);
@@ -123,7 +124,7 @@ static int settle_source(const char *from, struct err *err)
     return r;
 }
 
-/* What is in logs was made into chunks? */
+/* Checks that all logs were compacted. */
 static int check_settled(struct move *m, struct err *err)
 {
     int64_t left = 0;
@@ -250,7 +251,7 @@ static int empty_dest(struct move *m, struct err *err)
     return fail_write(m->cb, r, err);
 }
 
-/* V2: the table of how far it is. */
+/* V2: the table with the progress. */
 static int begin_move(struct move *m, struct err *err)
 {
     bool begun = db_has_table(m->b, STORE_MOVING);
@@ -276,11 +277,11 @@ static int begin_move(struct move *m, struct err *err)
     return r < 0 ? r : set_moving(m, "INSERT INTO " STORE_MOVING " VALUES(?1, ?2, 0)", err);
 }
 
-/* ---- a table ---- */
+/* ---- one table ---- */
 
 struct move_column {
     char name[64];
-    enum { INTS = 20, TEXTS = 25, BYTES = 17 } type; /* as the server numbers them */
+    enum { INTS = 20, TEXTS = 25, BYTES = 17 } type; /* type OIDs of the server */
 };
 
 static void read_column(struct db_stmt *st, void *to)
@@ -336,7 +337,7 @@ static void bind_row(struct db_stmt *to, struct db_stmt *from, const struct move
     }
 }
 
-/* Within dest's transaction. */
+/* Within a transaction of dest. */
 static int copy_rows(struct move *m, const char *table, const char *order, struct err *err)
 {
     struct move_column c[COLUMNS];
@@ -398,7 +399,7 @@ static int put_range(struct db_stmt *st, int64_t node, uint64_t run, uint64_t fi
     return db_run(st);
 }
 
-/* There numbers have a sign: a range that goes over it is two. */
+/* The server's numbers are signed: a range across the sign is split in two. */
 static int seen_to_server(struct move *m, struct err *err)
 {
     struct db_stmt *node = db_prepare(m->b, "INSERT INTO batch_node(key) VALUES(?1) RETURNING id"),
@@ -550,7 +551,7 @@ static int copy_some_chunks(struct move *m, struct db_stmt *from, struct db_stmt
     return put < 0 ? put : r;
 }
 
-/* Names of nodes and the takeovers that were applied, whole each time; chunks from where it stopped. */
+/* Copies names of nodes and applied takeovers completely each time; chunks from where it stopped. */
 static int copy_history(struct move *m, struct err *err)
 {
     struct db_stmt *from = db_prepare(m->ca, "SELECT " CHUNK_COLUMNS " FROM chunk WHERE id > ?1 ORDER BY id"),
@@ -588,7 +589,7 @@ static int copy_history(struct move *m, struct err *err)
     return r;
 }
 
-/* ---- after ---- */
+/* ---- after the move ---- */
 
 /* V4 */
 static int compare(struct move *m, struct err *err)

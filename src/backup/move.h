@@ -37,15 +37,15 @@ struct status_hub {
     bool here, leads, differs; /* differs: its settings differ from those of the leader */
 };
 struct status_sum {
-    struct status_hub *hubs; /* for free() */
+    struct status_hub *hubs; /* the caller frees it */
     size_t n_hubs;
-    int64_t logs, batches, behind_ms; /* not in chunks; behind: for how long the oldest of them has been sealed */
+    int64_t logs, batches, behind_ms;                /* not in chunks; behind: age of the oldest sealed one */
     int64_t chunks, bytes, chunk_bytes, batch_bytes; /* bytes: of the whole database */
-    int64_t versions[3];                             /* of the tables: records, history, leases; 0: not there */
-    bool moving;                                     /* a move into it is not finished */
+    int64_t versions[3];                             /* of the tables: records, history, leases; 0: missing */
+    bool moving;                                     /* an unfinished move wrote to it */
 };
 int store_status(const char *url, struct status_sum *ret, struct err *err);
 
-/* The tables are made, or brought up to date. 1: they were; 0: nothing was to be done. */
+/* Creates or upgrades the tables. Returns 1 if it did; 0 if nothing was to be done. */
 int store_init(const char *url, struct err *err);
 void store_print_tables(struct buf *out); /* as SQL */

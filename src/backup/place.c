@@ -13,7 +13,7 @@
 #include "wandb/store_sql.h"
 
 static const struct db_kind *const kinds[] = {&records_kind, &chunks_kind, &lease_kind, &wandb_kind};
-#define NEEDED 3 /* of them, for there to be a store: the first pull makes the others */
+#define NEEDED 3 /* the first of these make a store; the first W&B pull creates the others */
 
 /* ---- tables ---- */
 
@@ -111,7 +111,7 @@ static int check_batches(struct checking *c, struct db *db, const char *sql, str
     return r;
 }
 
-/* Files that are not in chunks; one that goes meanwhile is. */
+/* Checks log files that are not in chunks; one that disappears meanwhile was compacted. */
 static int check_files(struct checking *c, const char *dir, struct err *err)
 {
     AUTO_FREE int64_t *logs = NULL;

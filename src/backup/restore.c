@@ -22,20 +22,20 @@
 #include "store/schema.h"
 #include "wandb/store_sql.h"
 
-#define UNFINISHED "unfinished" /* in a folder that may be thrown away */
+#define UNFINISHED "unfinished" /* marks a folder that may be deleted */
 enum { SQL_MAX = 256, COLUMNS_MAX = 128, NAME_LEN = 128, FILES_MAX = 64 };
 
 struct restore {
     const char *path, *dir; /* dir NULL: only check */
     const struct backup_watch *watch;
     struct backup_sum sum;
-    uint64_t started; /* rows before this database */
+    uint64_t started; /* rows before the current database */
     bool head, in_db;
     bool seen_main;
     sqlite3 *h;
     char file[NAME_LEN], table[NAME_LEN];
     uint64_t cols;
-    char **later; /* indexes and triggers: made when the rows are there */
+    char **later; /* indexes and triggers: created after the rows */
     size_t n_later, cap_later;
     sqlite3_stmt *put;
 };
@@ -63,13 +63,13 @@ static const struct db_kind *kind_of(const char *name)
     return NULL;
 }
 
-/* SQL out of a file may make tables, indexes and triggers, and nothing else. */
+/* SQL from a bundle may create tables, indexes and triggers, and nothing else. */
 static int only_make(UNUSED void *arg, int what, UNUSED const char *a, UNUSED const char *b, UNUSED const char *c,
                      UNUSED const char *d)
 {
     static const int makes[] = {SQLITE_CREATE_TABLE, SQLITE_CREATE_INDEX, SQLITE_CREATE_TRIGGER, SQLITE_REINDEX,
                                 SQLITE_INSERT,       SQLITE_UPDATE,       SQLITE_READ,           SQLITE_SELECT,
-                                SQLITE_FUNCTION}; /* inserts are of the schema's own table */
+                                SQLITE_FUNCTION}; /* inserts: into the schema table only */
 
     return ANY(ARRAY_LEN(makes), i, makes[i] == what) ? SQLITE_OK : SQLITE_DENY;
 }
@@ -310,7 +310,7 @@ static int take_file(struct restore *x, struct str part, struct err *err)
     return file_write(path, (mode_t)mode & 0700, rd_bytes(&rd, n), n, err);
 }
 
-/* ---- reading it through ---- */
+/* ---- reading the bundle ---- */
 
 static int take_head(struct restore *x, struct str part, struct err *err)
 {
@@ -377,7 +377,7 @@ int backup_check(const char *path, const struct backup_watch *watch, struct back
 
 /* ---- folders ---- */
 
-/* A folder of ours without folders in it. */
+/* Removes a folder of ours, which has no subfolders. */
 static void remove_folder(const char *path)
 {
     DIR *d = opendir(path);
@@ -390,12 +390,12 @@ static void remove_folder(const char *path)
         }
     if (d)
         closedir(d);
-    AUTO_FREE char *mark = mem_fmt("%s/" UNFINISHED, path); /* last: as long as it is there, all of it may go */
+    AUTO_FREE char *mark = mem_fmt("%s/" UNFINISHED, path); /* last: while the mark exists, the folder may be deleted */
     unlink(mark);
     rmdir(path);
 }
 
-/* What a killed restore left. */
+/* Removes the folders of a killed restore. */
 static void remove_leftovers(const char *dir)
 {
     AUTO_FREE char *copy = mem_str(dir), *copy2 = mem_str(dir);
@@ -415,7 +415,7 @@ static void remove_leftovers(const char *dir)
         closedir(d);
 }
 
-/* 0: not there; 1: empty; 2: has something; -errno. A lock alone is nothing. */
+/* Returns 0: missing; 1: empty; 2: not empty; -errno. A lock file does not count. */
 static int folder_state(const char *dir, struct err *err)
 {
     DIR *d = opendir(dir);
@@ -438,7 +438,7 @@ static int sync_parent(const char *dir)
     return file_sync_dir(dirname(copy));
 }
 
-/* From here on it is one rename. temp is whole and synced. */
+/* The final step is one rename. temp is complete and synced. */
 static int put_in_place(const char *temp, const char *dir, int state, char *old, struct err *err)
 {
     AUTO_FREE char *mark = mem_fmt("%s/" UNFINISHED, temp);
@@ -449,14 +449,14 @@ static int put_in_place(const char *temp, const char *dir, int state, char *old,
     if (r < 0)
         return err_set(err, r, "cannot sync '%s': %s", temp, strerror(-r));
     if (state == 1)
-        unlink(lock); /* a folder must be empty to be replaced */
+        unlink(lock); /* rename replaces only an empty folder */
     r = renameat2(AT_FDCWD, temp, AT_FDCWD, dir, state == 2 ? RENAME_EXCHANGE : 0);
     if (r < 0)
         return err_set(err, -errno, "cannot put '%s' in place as '%s': %s", temp, dir, strerror(errno));
     sync_parent(dir);
     if (state != 2)
         return 0;
-    snprintf(old, 4096, "%s", temp); /* now the old one; a better name, if it can have one */
+    snprintf(old, 4096, "%s", temp); /* temp is the old folder now; give it a better name if possible */
     for (int i = 1; i < 1000; i++) {
         AUTO_FREE char *name = mem_fmt("%s.before-restore-%d", dir, i);
         if (renameat2(AT_FDCWD, temp, AT_FDCWD, name, RENAME_NOREPLACE) == 0) {
