@@ -1,4 +1,4 @@
-/* ask.c: writes the SELECT and reads what comes back. */
+/* ask.c: writes the SELECT and parses its result. */
 #include "clickhouse/ask.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include "base/order.h"
 #include "model/metric.h"
 
-#define KEY_MAX 512u /* of a name in an answer */
+#define KEY_MAX 512u /* of a name in a result */
 
 static bool is_custom(const char *metric)
 {
@@ -64,7 +64,7 @@ bool click_plain(const struct archive_ask *k)
     return k->n_names == 1 && is_whole(&k->names[0]) && strcmp(k->names[0].node, k->ask->node) == 0;
 }
 
-/* Rows of this sender in [after, upto]. */
+/* Condition for rows of this sender in [after, upto]. */
 static void add_stretch(struct buf *out, const struct archive_name *x)
 {
     buf_adds(out, "(node = ");
@@ -86,7 +86,7 @@ static void add_nodes(struct buf *out, const struct archive_ask *v, size_t n)
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < v[i].n_names; k++) {
             if (plain && i && strcmp(v[i].names[k].node, v[i - 1].names[k].node) == 0)
-                continue; /* its devices, and itself */
+                continue; /* one condition covers its devices and the node itself */
             buf_adds(out, first ? "" : plain ? ", " : " OR ");
             first = false;
             if (plain)
@@ -94,7 +94,7 @@ static void add_nodes(struct buf *out, const struct archive_ask *v, size_t n)
             else
                 add_stretch(out, &v[i].names[k]);
         }
-    buf_adds(out, first ? "0)" : ")"); /* nothing is kept under no name */
+    buf_adds(out, first ? "0)" : ")"); /* no names: matches nothing */
 }
 
 static void add_devices(struct buf *out, const struct archive_ask *v, size_t n)
@@ -136,9 +136,9 @@ int click_select(struct buf *out, const struct click_place *p, const struct clic
     return buf_addf(out, "%s GROUP BY node, dev, %sbin FORMAT RowBinary", s->table == CLICK_CUSTOM ? ")" : "", name);
 }
 
-/* ---- the answer ---- */
+/* ---- the result ---- */
 
-struct whose { /* names by which rows are found */
+struct whose { /* maps names in rows to queries */
     const char *name;
     size_t ask;
 };
@@ -174,14 +174,14 @@ struct answer_row {
     uint64_t bin;
 };
 
-/* To every ask that has this series; part of all that it takes is known by now. */
+/* Passes a bin to every query that has this series. */
 static void give_bin(const struct answer_row *row, const struct part_bin *p, const struct whose *w, size_t n_w,
                      const struct archive_ask *v, const struct archive_out *out)
 {
     for (size_t i = COUNT_BEFORE(n_w, k, name_before(w[k].name, row->node)); i < n_w && str_eq(row->node, w[i].name);
          i++) {
         if (i && w[i].ask == w[i - 1].ask && strcmp(w[i].name, w[i - 1].name) == 0)
-            continue; /* two stretches of one sender: the SELECT has both */
+            continue; /* two stretches of one sender: the SELECT covers both */
         const struct history_ask *a = v[w[i].ask].ask;
         int64_t bin = (int64_t)(row->bin & INT64_MAX) - v[w[i].ask].from_ms / a->step_ms;
         size_t d = FIRST(a->n_devices, k, str_eq(row->dev, a->devices[k]));

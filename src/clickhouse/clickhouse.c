@@ -33,16 +33,16 @@ struct idle_link {
 };
 
 struct click {
-    struct archive a; /* first */
+    struct archive a; /* must be first */
     struct click_place place;
     struct buf password;
     int64_t keep_ms;
     atomic_bool stopped, away;
 
-    /* the feeding thread's */
+    /* owned by the feeding thread */
     struct click_link *link;
     struct click_rows rows;
-    unsigned made; /* a bit for each host: the tables are there, with all columns */
+    unsigned made; /* a bit for each host: its tables exist, with all columns */
     int64_t tidied_ms;
 
     /* under the lock */
@@ -268,7 +268,7 @@ static bool either_stops(void *arg)
     return is_stopped(e->c) || (e->out->stop && e->out->stop(e->out->stop_arg));
 }
 
-/* These in one SELECT for each table. */
+/* Runs these queries with one SELECT per table. */
 static int ask_some(struct click *c, struct click_link *l, const struct archive_ask *v, size_t n,
                     const struct archive_out *out, struct err *err)
 {

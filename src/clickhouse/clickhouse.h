@@ -11,7 +11,7 @@ struct buf;
 
 struct click_conf {
     const char *url;           /* place.h */
-    const char *password_file; /* NULL: none is needed */
+    const char *password_file; /* NULL: no password */
     int64_t keep_ms;           /* days older than this are deleted there; 0: never */
 };
 /*
@@ -27,13 +27,13 @@ bool clickhouse_in_clear(const char *url, char ret[SECRET_HOST_MAX]);
 struct click_host {
     char host[264], version[32];
     bool up;
-    char why[256]; /* it is not */
+    char why[256]; /* if not up */
     int64_t rows, bytes, parts;
-    char first[16], last[16]; /* days that it has samples of */
+    char first[16], last[16]; /* first and last day with samples */
     bool read_only;           /* these three of replicated tables */
     int64_t queue, delay_s;
 };
-/* For `muster store status`: how many there are, or -errno. It waits. */
+/* For `muster store status`: returns the number of replicas, or -errno. Blocks. */
 int clickhouse_status(const struct click_conf *conf, struct click_host ret[CLICK_HOSTS], struct err *err);
 
 /* For `muster store init`. */

@@ -16,7 +16,7 @@ struct click_link {
     struct curl_slist *headers;
     const struct click_place *place;
     size_t host; /* the one to query */
-    size_t back; /* the one to go back to */
+    size_t back; /* the one to return to */
     bool pinned;
     const struct click_query *query;
     struct buf *answer;
@@ -116,7 +116,7 @@ void click_failure(struct str answer, struct buf *out)
     }
     line.len = MIN(line.len, FAILURE_MAX);
     while (line.len && ((unsigned char)line.p[line.len - 1] >= 0x80 || line.p[line.len - 1] == '.'))
-        line.len--; /* no half of a letter */
+        line.len--; /* do not cut within a character */
     plain_line(&clean, line);
     buf_addstr(out, buf_str(&clean));
 }

@@ -1,4 +1,4 @@
-/* place.h: where samples are kept: clickhouse://user@host:8123,other:8123/database?replicated&secure */
+/* place.h: the address of stored samples: clickhouse://user@host:8123,other:8123/database?replicated&secure */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@ struct click_place {
     char hosts[CLICK_HOSTS][264]; /* host:port, tried in this order */
     size_t n_hosts;
     bool secure;     /* https */
-    bool replicated; /* the tables are, with ZooKeeper and the macros {shard} and {replica} */
+    bool replicated; /* the tables are replicated, with ZooKeeper and the macros {shard} and {replica} */
     int64_t quorum;  /* number of replicas that must have a row before it counts as stored; 0: only the queried one */
 };
 

@@ -1,4 +1,4 @@
-/* rows.c: turns the columns of a batch into rows, a device and a tick each. */
+/* rows.c: converts the columns of a batch to rows, one per device and tick. */
 #include "clickhouse/rows.h"
 
 #include "base/mem.h"
@@ -34,7 +34,7 @@ static void add_key(struct click_heap *h, const struct archive_batch *b, struct 
     h->n_rows++;
 }
 
-/* The metrics of one slot, by their place in metrics.def. */
+/* Adds the columns of one slot; of: by index in metrics.def. */
 static void add_slot(struct click_rows *r, const struct archive_batch *b, struct str dev,
                      const struct column *const of[M_COUNT])
 {
@@ -76,7 +76,7 @@ static void add_custom(struct click_rows *r, const struct archive_batch *b, stru
     }
 }
 
-/* A number of metrics.def that this version does not know is called by it. */
+/* A metric number that this version does not know is used as the name. */
 static struct str name_of(const struct archive_batch *b, const struct column *c, char room[24])
 {
     if (c->metric >= METRIC_CUSTOM)

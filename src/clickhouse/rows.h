@@ -5,7 +5,7 @@
 #include "clickhouse/schema.h"
 #include "store/archive.h"
 
-#define CLICK_DAYS       32u /* an INSERT into many partitions is refused */
+#define CLICK_DAYS       32u /* ClickHouse refuses an INSERT into many partitions */
 #define CLICK_ROWS_BYTES (256u << 20)
 
 /* Rows of one table; zero-initialise, free with click_heap_fini(). */

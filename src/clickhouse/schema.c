@@ -1,4 +1,4 @@
-/* schema.c: the statements. A metric is a column of its name; Nullable, since absent is not zero. */
+/* schema.c: the statements. A metric is a column with its name; Nullable, since absent is not zero. */
 #include "clickhouse/schema.h"
 
 #include "base/mem.h"
@@ -7,7 +7,7 @@
 const char *const click_tables[CLICK_TABLES] = {"muster_sample", "muster_custom"};
 static const char *const orders[CLICK_TABLES] = {"node, dev, ts, run, number", "node, dev, name, ts, run, number"};
 
-/* What both have: who, when (ms since 1970), which batch, and where that was in the hub's logs. */
+/* Columns of both: node, device, time (ms since 1970), batch, and its position in the hub's logs. */
 static const struct {
     const char *name, *type;
 } keys[] = {{"node", "String"},   {"dev", "String"}, {"ts", "UInt64"}, {"run", "UInt64"},

@@ -1,4 +1,4 @@
-/* status.c: what each replica says of itself and of the tables; for `muster store status`. */
+/* status.c: the status of each replica and of the tables; for `muster store status`. */
 #include <errno.h>
 
 #include "base/buf.h"
