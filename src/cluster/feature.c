@@ -209,7 +209,7 @@ static int join_others(struct hub *h, const struct hub_conf *conf, struct store_
     if (!place)
         return r;
     mc.place = place;
-    if (c->advertise && port_of(c->advertise)) /* else it is known once it listens */
+    if (c->advertise && port_of(c->advertise)) /* otherwise it is set once the hub listens */
         mem_copy_str(mc.self.url, sizeof(mc.self.url), c->advertise);
     gethostname(mc.self.name, sizeof(mc.self.name) - 1);
     mem_copy_str(mc.self.version, sizeof(mc.self.version), muster_hub_build);
@@ -264,7 +264,7 @@ static void say_changes(void *self, UNUSED int64_t now_ms)
     if (!c->m)
         return;
     own_url(c, url);
-    if (strcmp(url, c->url) != 0) /* the port is known once it listens */
+    if (strcmp(url, c->url) != 0) /* the port is known once the hub listens */
         take_settings(self, NULL);
     member_stat(c->m, &st);
     bool away = st.away_ms > AWAY_SAID_MS;
@@ -295,7 +295,7 @@ static const char *reason_of(const char *why)
     return failed ? failed + 9 : at ? at + 3 : why;
 }
 
-/* "03:41:55 UTC": a time, since a notice that changed each second would be news each second. */
+/* "03:41:55 UTC": a time, because a duration would change the notice every second. */
 static const char *time_of(int64_t wall_ms, char out[32])
 {
     char iso[32];

@@ -1,4 +1,4 @@
-/* feature.h: other hubs on the same PostgreSQL server; hub/others.h is what features ask. */
+/* feature.h: other hubs on the same PostgreSQL server; other features use hub/others.h. */
 #pragma once
 
 #include "hub/hub.h"
@@ -6,10 +6,12 @@
 struct member;
 struct route;
 extern const struct route cluster_routes[];   /* routes.c */
-struct member *cluster_member(struct hub *h); /* NULL: this hub is alone */
-/* The server that these settings name, as libpq wants it, for free(); NULL: none, all is in the data folder. */
+struct member *cluster_member(struct hub *h); /* NULL: single hub */
+/*
+ * The server in these settings, in libpq's format; the caller frees it. NULL if none: all data is in the data folder.
+ */
 int cluster_place(const struct hub_conf *conf, char **ret, struct err *err);
-/* That server as the settings say it, without a password, and the file with one (NULL: none); NULL: none. Borrowed. */
+/* The configured server, without a password, and its password file (NULL if none); NULL if none. Borrowed. */
 const char *cluster_store(const struct hub_conf *conf, const char **ret_password_file);
-/* The flags by which a command finds what this hub has: its server, or its data folder. */
+/* The flags for a command to use this hub's data: its server, or its data folder. */
 void cluster_flags(const struct hub_conf *conf, const char *data, struct buf *out);

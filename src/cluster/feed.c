@@ -9,8 +9,10 @@
 #include "store/kinds.h"
 
 #define BACK 1000 /* transactions */
-/* Rows that pg_restore brought from another server have its transactions, which may be far ahead here: each read would
- * give them again until this server gets there. */
+/*
+ * Rows restored by pg_restore from another server have its transaction ids, which may be far ahead here: each read
+ * would return them again until this server reaches those ids.
+ */
 #define AHEAD           "changed > (pg_current_xact_id()::text::bigint + 1000)::text::xid8;"
 #define IS_BEFORE(name) "UPDATE " name " SET changed = '0' WHERE " AHEAD
 enum { NEWS, OLDEST, NODES, HOLDS, NOTES, SETTINGS, MARKS, GONE, TIDY, COUNT };
@@ -144,7 +146,7 @@ int feed_read(struct change_feed *f, struct feed_item ***tail, struct err *err)
 
     if (r < 0)
         return db_fail(db, r, "read", err);
-    if (f->connection != pg_connection(db)) { /* a server that crashed may give the last numbers again */
+    if (f->connection != pg_connection(db)) { /* a server that crashed may reuse the last transaction ids */
         f->from = f->from ? MAX(f->from - BACK, 1) : 0;
         f->connection = pg_connection(db);
     }

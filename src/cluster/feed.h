@@ -13,7 +13,7 @@ struct feed_item {
     struct feed_item *next;
     enum store_kind kind;
     bool gone;
-    char bytes[]; /* as record_pack writes it */
+    char bytes[]; /* in the format of record_pack() */
 };
 
 struct change_feed {

@@ -1,10 +1,10 @@
-/* ids.c: a sequence counts up by as many numbers as are taken at once. */
+/* ids.c: reserves ids in blocks; a sequence increments by the block size. */
 #include "cluster/ids.h"
 
 #include "base/mem.h"
 #include "model/note.h"
 
-/* top: the highest there is, which a sequence does not know of if records were moved here. */
+/* top: the highest existing id; a sequence does not have it after a move. */
 static const struct {
     int64_t step;
     const char *name, *top;
@@ -15,7 +15,7 @@ static const struct {
 };
 _Static_assert(NOTE_SILENCE == 2 && NOTE_MESSAGE == 3, "the kinds in the statement above");
 
-/* Nobody else takes any meanwhile: within the caller's transaction. */
+/* Within the caller's transaction, which keeps other hubs from reserving meanwhile. */
 static int take_block(struct db *db, enum hub_ids of, int64_t *ret)
 {
     AUTO_FREE char *next = mem_fmt("SELECT nextval('%s')", sequences[of].name);

@@ -20,7 +20,7 @@
 #include "sql/pg.h"
 #include "store/kinds.h"
 
-#define HERE_MS   15000 /* how long the lease of a hub lasts */
+#define HERE_MS   15000 /* duration of a hub's lease */
 #define LEADER_MS 10000 /* of the leader's: a dead leader is replaced after this time */
 #define ANSWER_MS 4000  /* a server that takes longer is unreachable */
 #define ROUND_MS  1000
@@ -49,13 +49,13 @@ struct member {
     pthread_t thread;
     bool running;
     int wake_fd;
-    uint64_t listens;                            /* the connection that does; 0: none */
+    uint64_t listens;                            /* number of the connection that listens; 0: none */
     int64_t kept_ms, room_ms, fed_ms, tidied_ms; /* monotonic; 0: never */
     bool unread;                                 /* a NOTIFY arrived since the last read */
 
     pthread_mutex_t lock;
     pthread_cond_t looked;
-    uint32_t wanted; /* parts that are this hub's to have, as bits */
+    uint32_t wanted; /* parts that this hub should own, as bits */
     bool stop, follow, following;
     struct id_block ids[IDS_KINDS], more[IDS_KINDS];
     struct hub_row hubs[MEMBER_HUBS_MAX];
@@ -72,7 +72,7 @@ struct member {
     struct feed_item *items, **tail;
     uint64_t changes;
 
-    /* the loop's */
+    /* owned by the loop */
     int loop_fd;
     struct event *ev;
     member_changed_fn *changed;
@@ -116,7 +116,7 @@ static int keep_leases(struct member *m, struct err *err)
     return r < 0 ? r : hold_lease(m, &m->leader, err);
 }
 
-/* Another hub has its place: it was started again. */
+/* Another hub has its URL or name: it was restarted. */
 static bool is_back(const struct hub_row *gone, const struct hub_row *rows, size_t n)
 {
     const char *url = gone->url;
@@ -270,7 +270,7 @@ static int read_changes(struct member *m, struct err *err)
 
 static int listen_again(struct member *m, struct err *err)
 {
-    uint64_t now = pg_connection(m->db); /* it may be another one since the last round, without a word */
+    uint64_t now = pg_connection(m->db); /* it may have reconnected since the last round */
     int r = m->listens == now || pg_is_pooled(m->db) ? 0 : db_exec(m->db, "LISTEN muster");
 
     if (r < 0)
@@ -502,7 +502,7 @@ int64_t member_part(const struct member *m, unsigned part)
     return lease_holds(&m->parts[part]) ? epoch : -1;
 }
 
-/* Not known yet is not gone. */
+/* Unknown hubs are not gone. */
 bool member_gone(struct member *m, int64_t hub)
 {
     LOCKED(&m->lock);
@@ -585,7 +585,7 @@ int member_follow(struct member *m, struct event_base *loop, member_changed_fn *
     m->follow = true;
     wake_ring(m->wake_fd);
     while (!m->following && clock_boot_ms() < until_ms)
-        pthread_cond_wait(&m->looked, &m->lock); /* a round comes each second */
+        pthread_cond_wait(&m->looked, &m->lock); /* rounds run every second */
     return m->following ? 0 : err_set(err, -ENOTCONN, "%s", m->why[0] ? m->why : "the server does not answer");
 }
 

@@ -23,7 +23,7 @@ struct member_conf {
     const char *place; /* of the server, including the password */
     struct hub_row self;
 };
-/* Connects, gets a number, and keeps the leases from then on. */
+/* Connects, gets a number, and renews the leases from then on. */
 int member_open(struct member **ret, const struct member_conf *conf, struct err *err);
 void member_close(struct member *m); /* others may take over immediately */
 
@@ -31,7 +31,9 @@ void member_close(struct member *m); /* others may take over immediately */
 uint32_t member_parts_of(int64_t id, const struct hub_row *rows, size_t n);
 
 int64_t member_id(const struct member *m);
-/* The host to which its password and all samples can go without TLS: by the address of the server. NULL: none. */
+/*
+ * The host to which its password and all samples may be sent without TLS, by the address of the server. NULL if none.
+ */
 const char *member_open_way(const struct member *m);
 const char *member_place(const struct member *m); /* for the store's connections: marks their writes as ours */
 

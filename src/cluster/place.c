@@ -1,4 +1,4 @@
-/* place.c: puts a password into a URL, and keeps others out of it. */
+/* place.c: adds a password to a URL, and refuses passwords in settings. */
 #include "cluster/place.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ int place_check(const char *url, struct err *err)
     return 0;
 }
 
-/* As a URL has it. */
+/* Reads the password, escaped for a URL. */
 static int read_password(const char *path, struct buf *out, struct err *err)
 {
     AUTO_BUF text = {0};
@@ -89,7 +89,7 @@ char *place_of(const char *url, const char *password_file, struct err *err)
     return mem_str(buf_str(&out).p);
 }
 
-/* The value of this option, else of this variable; "": neither. */
+/* The value of this URL option, else of this environment variable; "" if neither. */
 static struct str option_of(struct str query, const char *name, const char *variable)
 {
     struct str option, key;

@@ -27,7 +27,7 @@ static void put_hub(struct json *j, const struct hub_row *h, bool own)
     json_end_obj(j);
 }
 
-/* A hub that is alone is a list of one. */
+/* A single hub is a list of one. */
 static enum reply_how get_hubs(struct api *a, UNUSED struct request *rq, struct reply *rp)
 {
     struct member *m = cluster_member(a->hub);
