@@ -1,4 +1,4 @@
-/* asking.c: a libcurl handle made ready for one request to a hub. */
+/* asking.c: prepares a libcurl handle for one request to a hub. */
 #include "stream/asking.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ static void set_trust(const struct asking *q, const struct asking_conf *conf)
 
     if (conf->ca_file && conf->ca_file[0])
         q->lib->easy_setopt(c, CURLOPT_CAINFO, conf->ca_file);
-    if (conf->pin && conf->pin[0]) { /* the pin alone is the trust: a self-signed hub has no other */
+    if (conf->pin && conf->pin[0]) { /* only the pin is verified: a self-signed hub has no other trust */
         q->lib->easy_setopt(c, CURLOPT_PINNEDPUBLICKEY, conf->pin);
         q->lib->easy_setopt(c, CURLOPT_SSL_VERIFYPEER, 0L);
         q->lib->easy_setopt(c, CURLOPT_SSL_VERIFYHOST, 0L);

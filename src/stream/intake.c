@@ -59,7 +59,7 @@ void stream_nodes_fini(struct stream_nodes *s)
     *s = (struct stream_nodes){0};
 }
 
-/* ---- who it is ---- */
+/* ---- identity ---- */
 
 void stream_hub_add(struct stream_hub *h, const char *id, int hops)
 {
@@ -79,7 +79,7 @@ bool stream_hub_has(const struct stream_hub *h, const char *id)
     return ANY(h->n, i, strcmp(h->follows[i].id, id) == 0);
 }
 
-/* An id is letters and digits: nothing in it needs care where it is written. */
+/* An id has only letters, digits and -_. and needs no escaping. */
 static bool is_id(const char *s)
 {
     return s && s[0] && strlen(s) < STREAM_ID_MAX && str_letters(str_of(s), "-_.");
@@ -116,7 +116,7 @@ void stream_hub_render(const struct stream_hub *h, struct buf *out)
     json_end_obj(&j);
 }
 
-/* ---- news ---- */
+/* ---- updates ---- */
 
 void stream_news_merge(struct stream_news *to, struct stream_news *from)
 {
@@ -162,7 +162,7 @@ static void put_node(struct intake *in, struct node_now *n)
     stream_nodes_put(&in->news.nodes, one->key, one);
 }
 
-/* All in one event. */
+/* The whole state in one event. */
 static int take_snapshot(struct intake *in, struct str json, int64_t mono_ms)
 {
     struct read_state s;

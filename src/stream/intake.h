@@ -21,7 +21,7 @@ struct stream_nodes {
     } * *v;
     struct lookup by_key;
 };
-/* Takes node over; NULL stands for one that is gone. */
+/* Takes ownership of node; NULL marks a removed node. */
 void stream_nodes_put(struct stream_nodes *s, const char *key, struct node_now *node);
 void stream_nodes_tidy(struct stream_nodes *s); /* deletes removed nodes */
 void stream_nodes_fini(struct stream_nodes *s); /* empty again */
@@ -46,7 +46,7 @@ void stream_hub_render(const struct stream_hub *h, struct buf *out);
 void stream_hub_add(struct stream_hub *h, const char *id, int hops);
 bool stream_hub_has(const struct stream_hub *h, const char *id);
 
-/* What came since the last time. */
+/* Updates since the last time. */
 struct stream_news {
     struct stream_nodes nodes;
     bool begun;       /* nodes are of a new list: earlier nodes may be gone */

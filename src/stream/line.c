@@ -1,4 +1,4 @@
-/* line.c: a GET that lasts, through libcurl's multi interface: it can be stopped while it waits. */
+/* line.c: a streaming GET through libcurl's multi interface: it can be stopped while it waits. */
 #include "stream/line.h"
 
 #include <errno.h>
@@ -10,11 +10,11 @@
 #include "base/mem.h"
 
 struct hub_line {
-    struct line_conf conf;      /* its texts are ours */
+    struct line_conf conf;      /* owns its strings */
     const struct curl_lib *lib; /* NULL: not available, following fails */
     CURLM *multi;
     atomic_bool stop;
-    /* of the request that is followed */
+    /* of the current request */
     struct asking q;
     struct buf refusal; /* the body of a response other than 200 */
     int (*take)(void *arg, struct str piece);
@@ -59,7 +59,7 @@ static size_t take_line(char *p, size_t size, size_t n, void *arg)
     return l->taken < 0 ? 0 : size * n;
 }
 
-/* Why it ended; every end is one. */
+/* Sets err to the reason it ended; every end is an error. */
 static int line_end(struct hub_line *l, CURLcode rc, struct err *err)
 {
     long status = 0;

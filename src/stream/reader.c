@@ -1,4 +1,4 @@
-/* reader.c: the thread that follows one hub's stream, and what waits to be taken from it. */
+/* reader.c: the thread that follows one hub's stream, and its queue of updates. */
 #include "stream/reader.h"
 
 #include "base/clock.h"
@@ -12,9 +12,9 @@ struct hub_reader {
     struct hub_reader_conf conf;
     struct hub_line *line;
     pthread_t thread;
-    struct intake in;     /* the thread's */
-    int64_t again_ms;     /* the thread's */
-    pthread_mutex_t lock; /* of what follows */
+    struct intake in;     /* owned by the thread */
+    int64_t again_ms;     /* owned by the thread */
+    pthread_mutex_t lock; /* protects the following members */
     struct stream_news waiting;
     struct reader_said said;
 };

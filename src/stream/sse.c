@@ -1,4 +1,4 @@
-/* sse.c: reads the format of server-sent events, with the line ends our hub writes: LF alone. */
+/* sse.c: parses server-sent events with the line ends of our hub: only LF. */
 #include "stream/sse.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static bool field(struct str line, const char *name, struct str *ret)
     return true;
 }
 
-/* One event's lines, without the empty one. */
+/* The lines of one event, without the empty one. */
 static int event(struct str text, int (*each)(void *arg, struct str name, struct str data), void *arg)
 {
     AUTO_BUF joined = BUF_INIT(SSE_EVENT_MAX);
@@ -59,7 +59,7 @@ int sse_take(struct sse *s, struct str piece, int (*each)(void *arg, struct str 
         memmove(s->text.p, s->text.p + done, s->text.len - done);
         buf_cut(&s->text, s->text.len - done);
     }
-    s->looked = s->text.len ? s->text.len - 1 : 0; /* the first of two line ends may be the last byte */
+    s->looked = s->text.len ? s->text.len - 1 : 0; /* the first of two line ends may be the last byte so far */
     return 0;
 }
 
