@@ -107,7 +107,7 @@ static bool get_token(struct str *line, struct answer *a)
     return true;
 }
 
-/* One line: false when a word that is known has a value that is not. */
+/* Parses one line. Returns false if a known word has an invalid value. */
 static bool answer_line(struct str line, struct answer *a)
 {
     struct str word, more;

@@ -24,7 +24,7 @@ enum presence { PRESENT_ALL = 0, PRESENT_COMMON = 1, PRESENT_EACH = 2 };
 struct wire_enc {
     ZSTD_CCtx *z;
     struct buf raw;
-    int64_t *v; /* numbers on their way to ints_put */
+    int64_t *v; /* input of ints_put */
     size_t cap;
 };
 
@@ -102,7 +102,7 @@ static void put_ticks(struct wire_enc *e, const struct batch *b)
     ints_put(&e->raw, v, b->n_ticks - 1);
 }
 
-/* The bits of ticks [word * 64, word * 64 + 64) that are there. */
+/* The presence bits of ticks [word * 64, word * 64 + 64). */
 static uint64_t have_word(const struct column *c, size_t word, size_t n_ticks)
 {
     size_t left = n_ticks - word * 64;
@@ -271,7 +271,7 @@ void wire_dec_free(struct wire_dec *d)
     free(d);
 }
 
-/* Room that the caps have already been checked for; the arena's own limit is the second lock (W2). */
+/* Space whose size passed the caps already; the arena's own limit is the second check (W2). */
 static void *dec_room(struct wire_dec *d, struct in *in, size_t n, size_t size)
 {
     void *p = arena_alloc(&d->arena, n, size);
@@ -308,7 +308,7 @@ static void in_ticks(struct wire_dec *d, struct in *in, struct batch *b)
     b->n_ticks = n;
 }
 
-/* One bitmap; ret has whole words. How many ticks it marks. */
+/* Reads one bitmap; ret has whole words. Returns the number of ticks it marks. */
 static size_t in_map(struct in *in, uint64_t *ret, size_t n_ticks)
 {
     const uint8_t *p = rd_bytes(&in->r, map_len(n_ticks));
@@ -325,7 +325,7 @@ static size_t in_map(struct in *in, uint64_t *ret, size_t n_ticks)
     return n;
 }
 
-/* The slots of a group, ascending. */
+/* Reads the slots of a group, ascending. */
 static void in_slots(struct in *in, struct column *c, size_t n, bool gaps)
 {
     uint64_t slot = 0;
@@ -341,7 +341,7 @@ static void in_slots(struct in *in, struct column *c, size_t n, bool gaps)
     }
 }
 
-/* v has the values that are there, in a row: move each to its tick. From the end, so that none is written over. */
+/* Moves the present values, packed at the start of v, to their ticks; from the end, so that none is overwritten. */
 static void spread(struct column *c, size_t n, int64_t *v, size_t n_v, size_t n_ticks)
 {
     for (size_t i = n; i-- > 0;)
@@ -349,7 +349,7 @@ static void spread(struct column *c, size_t n, int64_t *v, size_t n_v, size_t n_
             v[i * n_ticks + t] = column_has(&c[i], t) ? v[--n_v] : 0;
 }
 
-/* One metric's columns into c (at most max) and v: how many; 0 when bad. */
+/* Reads one metric's columns to c (at most max) and v. Returns their number; 0 if invalid. */
 static size_t in_group(struct wire_dec *d, struct in *in, struct column *c, size_t max, int64_t *v, size_t n_ticks,
                        uint16_t last_metric)
 {
@@ -457,13 +457,13 @@ static void in_events(struct wire_dec *d, struct in *in, struct batch *b)
         in_text(in, at->text, sizeof(at->text), "an event's text");
         if (kind == 0)
             in_bad(in, "an event's kind", "is out of range");
-        kept += kind < EVENT_KINDS; /* a newer agent's kinds are for a newer hub */
+        kept += kind < EVENT_KINDS; /* skip kinds of newer agents */
     }
     b->events = e;
     b->n_events = kept;
 }
 
-/* The unpacked body: in place, or in the arena. */
+/* The decompressed body: in place, or in the arena. */
 static int dec_body(struct wire_dec *d, const struct frame *f, struct str *ret, struct err *err)
 {
     struct body body;

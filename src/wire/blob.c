@@ -65,7 +65,7 @@ static int put_blob(struct buf *out, enum frame_type type, const struct node_id 
     return rc;
 }
 
-/* An identity: shown, compared and put into labels, so nothing that needs quoting. Old MIG names have a '/'. */
+/* Uuids are shown, compared and used in labels, so they must not need quoting. Old MIG names have a '/'. */
 static bool uuid_ok(const char *s)
 {
     return *s && str_visible(str_of(s), "\"\\");
@@ -135,7 +135,7 @@ int wire_put_facts(struct buf *out, const struct node_id *node, const struct nod
     return put_blob(out, FRAME_FACTS, node, &raw, NULL, ret_id);
 }
 
-/* Which of them a launcher started, and where they meet. */
+/* Writes which processes a launcher started, and their rendezvous address. */
 static void put_launches(struct buf *more, const struct proc_list *l)
 {
     size_t n = 0;
@@ -183,7 +183,7 @@ static struct str more_of(struct str packed)
     return r.bad || magic != MORE_MAGIC || len > MIN(rd_left(&r), (size_t)MORE_MAX) ? STR("") : str_n(r.p, len);
 }
 
-/* The unpacked content, checked against its name; *ret_own must be freed. more may be NULL; it borrows f's bytes. */
+/* The decompressed content, checked against its name; free *ret_own. more may be NULL; it borrows f's bytes. */
 static int blob_open(const struct frame *f, enum frame_type type, struct str *ret, void **ret_own, struct str *more,
                      struct err *err)
 {
@@ -209,7 +209,7 @@ static int blob_open(const struct frame *f, enum frame_type type, struct str *re
         return err_set(err, -EBADMSG, "a blob's content does not match its name");
     *ret = raw;
     *ret_own = own;
-    own = NULL; /* now the caller's */
+    own = NULL; /* owned by the caller now */
     return 0;
 }
 
@@ -243,7 +243,7 @@ static void in_device(struct in *in, struct device_fact *d)
     d->mig = in_i32(in, "a device's MIG number");
     d->vendor = rd_u8(&in->r);
     if (d->vendor >= VENDOR_COUNT)
-        d->vendor = VENDOR_UNKNOWN; /* newer than we are */
+        d->vendor = VENDOR_UNKNOWN; /* written by a newer version */
     uint8_t flags = rd_u8(&in->r);
     d->lost = flags & 1;
     d->asleep = flags >> 1 & 1;
@@ -260,7 +260,7 @@ static void in_custom(struct in *in, struct custom_fact *c)
         in_bad(in, "a custom metric's unit or kind", "is not known here");
 }
 
-/* How many follow, none when they cannot all be there: nothing is allocated for a promise. */
+/* Reads a count. Invalid if the rest is too short for it, so that a false count allocates nothing. */
 static size_t in_many(struct in *in, size_t max, size_t min_len, const char *what)
 {
     size_t n = (size_t)in_count(in, max, what);
@@ -319,7 +319,7 @@ int wire_facts(const struct frame *f, struct node_fact *ret, struct err *err)
     return rc;
 }
 
-/* What comes behind the launches is of later writers. */
+/* Ignores data after the launches, written by later versions. */
 static void in_launches(struct in *in, struct proc_list *l)
 {
     size_t n = l->n ? (size_t)in_count(in, l->n, "the launches") : 0;

@@ -1,4 +1,4 @@
-/* packet.c: counts references to packets and enclosures. One thread only; the count is a plain number. */
+/* packet.c: counts references to packets and enclosures. Not thread-safe: the count is a plain number. */
 #include "wire/packet.h"
 
 #include "base/mem.h"

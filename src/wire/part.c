@@ -1,4 +1,4 @@
-/* part.c: reads and writes the pieces every frame is made of. Nothing here knows what a frame means. */
+/* part.c: reads and writes the parts common to all frames, independent of their type. */
 #include "wire/part.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@ size_t frame_begin(struct buf *out, enum frame_type type)
     size_t start = out->len;
 
     buf_u8(out, (uint8_t)type);
-    buf_u64(out, 0); /* length and checksum, once they are known */
+    buf_u64(out, 0); /* length and checksum, set in frame_end */
     return start;
 }
 
@@ -59,7 +59,7 @@ int put_packed(struct buf *out, ZSTD_CCtx *z, struct str raw)
     buf_u32(out, (uint32_t)raw.len);
     if (raw.len >= ZSTD_WORTH && (room = buf_room(out, raw.len - 1))) {
         n = ZSTD_compress2(z, room, raw.len - 1, raw.p, raw.len);
-        if (!ZSTD_isError(n)) { /* else it would not have been smaller */
+        if (!ZSTD_isError(n)) { /* fails if the result would not be smaller */
             buf_took(out, n);
             out->p[head] = PACKED_ZSTD;
             return 0;
@@ -68,13 +68,13 @@ int put_packed(struct buf *out, ZSTD_CCtx *z, struct str raw)
     return buf_addstr(out, raw);
 }
 
-/* s without what no reader takes: byte by byte, so that it never grows. */
+/* Appends s without bytes that a reader rejects: byte by byte, so that it never grows. */
 static int put_clean(struct buf *out, const char *s, size_t size, const char *also)
 {
     size_t len = strnlen(s, size);
 
     if (len && size && len == size)
-        len--; /* not ended: the last byte belongs to the terminator a reader must add */
+        len--; /* not NUL-terminated: leave room for the terminator that a reader adds */
     buf_varint(out, len);
     while (len) {
         uint32_t c;

@@ -1,6 +1,6 @@
 /*
- * part.h: what the files of wire/ share and nobody else sees: frames being written, packed bodies, and a reader that
- * keeps its first error.
+ * part.h: shared by the files of wire/ only: frames being written, compressed bodies, and a reader that keeps its first
+ * error.
  */
 #pragma once
 
@@ -11,33 +11,34 @@
 
 #define FRAME_HEAD 9 /* type, length, checksum */
 
-/* How a body travels: one byte, u32 its length when unpacked, then the bytes. */
+/* Encoding of a body: this byte, u32 decompressed length, then the bytes. */
 enum packing { PACKED_NOT = 0, PACKED_ZSTD = 1 };
-#define BLOB_RAW_MAX  (2u << 20) /* facts, procs: unpacked */
+#define BLOB_RAW_MAX  (2u << 20) /* facts, procs: decompressed */
 #define BATCH_RAW_MAX (8u << 20)
-#define TEXT_MAX      4096u /* one text on the wire; longer than its field is cut, longer than this is refused */
-#define ZSTD_WINDOW   17    /* log2; bounds what an agent's compressor holds */
-#define ZSTD_WORTH    64    /* bytes below which nothing is gained */
+/* maximum of one text; readers truncate a text to its field and refuse one longer than this */
+#define TEXT_MAX    4096u
+#define ZSTD_WINDOW 17 /* log2; bounds the memory of an agent's compressor */
+#define ZSTD_WORTH  64 /* minimum bytes: compressing less gains nothing */
 
 /* ---- writing ---- */
 
-/* Start a frame: where it starts, to be handed to frame_end, which seals it or takes it all back. */
+/* Starts a frame. Returns its position for frame_end, which completes it, or removes it on failure. */
 size_t frame_begin(struct buf *out, enum frame_type type);
 int frame_end(struct buf *out, size_t start, int rc);
 
 ZSTD_CCtx *packer_new(int level);
-/* Append raw, packed when that is smaller. */
+/* Appends raw, compressed if that is smaller. */
 int put_packed(struct buf *out, ZSTD_CCtx *z, struct str raw);
 
-int put_text(struct buf *out, const char *s, size_t size); /* s[size], ended by 0 or not; cleaned */
-int put_name(struct buf *out, const char *s, size_t size); /* also without '"', '\\', '/'; -EINVAL when empty */
+int put_text(struct buf *out, const char *s, size_t size); /* s[size], NUL-terminated or not; cleaned */
+int put_name(struct buf *out, const char *s, size_t size); /* also without '"', '\\', '/'; -EINVAL if empty */
 
-/* ---- reading: the first thing wrong is kept, what follows reads as 0, and the caller asks once ---- */
+/* ---- reading: keeps the first error; later reads return 0, and the caller checks once ---- */
 
 struct in {
     struct rd r;
-    const char *why;  /* NULL: all is well */
-    const char *what; /* which thing it was */
+    const char *why;  /* NULL: no error */
+    const char *what; /* the field with the error */
 };
 
 void in_bad(struct in *in, const char *what, const char *why);
@@ -45,7 +46,7 @@ static inline bool in_ok(const struct in *in)
 {
     return !in->r.bad;
 }
-int in_end(struct in *in, const char *thing, struct err *err); /* 0, or -EBADMSG: also when bytes are left */
+int in_end(struct in *in, const char *thing, struct err *err); /* 0, or -EBADMSG, also if bytes remain */
 
 uint64_t in_count(struct in *in, uint64_t max, const char *what);
 int64_t in_range(struct in *in, int64_t min, int64_t max, const char *what); /* a zigzag varint */
@@ -53,7 +54,9 @@ int64_t in_time(struct in *in, const char *what);                            /* 
 void in_text(struct in *in, char *ret, size_t size, const char *what);
 void in_name(struct in *in, char *ret, size_t size, const char *what);
 
-/* The body at the end of a payload: where it is, or why not. ret->p is NULL when it is packed, and room must be made.
+/*
+ * The body at the end of a payload, or the reason why it is invalid. ret->p is NULL if it is compressed; the caller
+ * provides memory.
  */
 struct body {
     const uint8_t *p;

@@ -6,7 +6,7 @@
 #include "wire/part.h"
 
 #define START_LEN 5
-#define KEEP_MAX  65536 /* memory that is kept while nothing waits */
+#define KEEP_MAX  65536 /* memory that is kept while the buffer is empty */
 
 void stream_init(struct stream *s)
 {

@@ -1,4 +1,4 @@
-/* wire.c: the stream, its frames, and the hello. What is inside the others: blob.c, batch.c. */
+/* wire.c: the stream, its frames, and the hello. Other frame contents: blob.c, batch.c. */
 #include "wire/wire.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static bool frame_known(uint8_t type)
     return type >= FRAME_HELLO && type <= FRAME_BATCH;
 }
 
-/* The fields that every frame of a type has at fixed places. */
+/* Reads the fields that every frame of a type has at fixed positions. */
 static int frame_fields(struct frame *f, struct err *err)
 {
     struct rd r = rd_of(f->payload.p, f->payload.len);
@@ -63,7 +63,7 @@ static int frame_fields(struct frame *f, struct err *err)
     return 0;
 }
 
-/* One frame off r, of any type. */
+/* Reads one frame of any type from r. */
 static int frame_take(struct rd *r, struct frame *ret, struct err *err)
 {
     const uint8_t *start = r->p;

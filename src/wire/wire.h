@@ -24,12 +24,12 @@ struct rd;
 #define WIRE_RAM_MAX  (32u << 20) /* one decoded batch */
 #define WIRE_BODY_MAX (16u << 20) /* one stream */
 
-/* What one batch may hold; together they keep it below WIRE_RAM_MAX. Refused by the writer, too. */
+/* Limits of one batch; together they keep it below WIRE_RAM_MAX. The writer enforces them, too. */
 #define WIRE_CELLS_MAX   (1u << 21) /* ticks times columns */
 #define WIRE_COLUMNS_MAX (1u << 16)
 #define WIRE_USES_MAX    (1u << 14)
 #define WIRE_EVENTS_MAX  (1u << 12)
-#define WIRE_TIME_END    (1ll << 43) /* times are above 0 and below this: until the year 2248 */
+#define WIRE_TIME_END    (1ll << 43) /* maximum time (exclusive, in the year 2248); times are above 0 */
 
 enum frame_type { FRAME_HELLO = 1, FRAME_FACTS = 2, FRAME_PROCS = 3, FRAME_BATCH = 4 };
 
@@ -42,7 +42,7 @@ enum frame_type { FRAME_HELLO = 1, FRAME_FACTS = 2, FRAME_PROCS = 3, FRAME_BATCH
  */
 int wire_start(struct buf *out);
 int wire_put_hello(struct buf *out, const struct hello *h);
-/* Blobs: the frame is appended, *ret_id is the content's name (never 0). */
+/* Blobs: appends the frame; *ret_id is the content's name (never 0). */
 int wire_put_facts(struct buf *out, const struct node_id *node, const struct node_fact *f, uint64_t *ret_id);
 int wire_put_procs(struct buf *out, const struct node_id *node, const struct proc_list *l, uint64_t *ret_id);
 
@@ -67,11 +67,12 @@ struct frame {
 int wire_check_start(struct rd *r, struct err *err); /* the stream's first bytes */
 /* Next frame of a known type with its fixed fields read and its checksum verified: 1, 0 at the end, or -EBADMSG. */
 int wire_next(struct rd *r, struct frame *ret, struct err *err);
-/* The same for one frame standing alone, as the store keeps it. */
+/* The same for one frame without a stream, as the store keeps it. */
 int wire_one(struct str whole, struct frame *ret, struct err *err);
 
 int wire_hello(const struct frame *f, struct hello *ret, struct err *err);
-int wire_facts(const struct frame *f, struct node_fact *ret, struct err *err); /* caller ends it with node_fact_fini */
+/* the caller frees it with node_fact_fini() */
+int wire_facts(const struct frame *f, struct node_fact *ret, struct err *err);
 int wire_procs(const struct frame *f, struct proc_list *ret, struct err *err);
 
 struct wire_dec; /* owns the memory of the batch it decoded last */
