@@ -1,7 +1,7 @@
 /*
- * child.c: the loop of the collector process: at each tick ask the open collectors, merge what they say, send it. The
- * only waiting is for the next tick; a full socket loses a tick, never time. What hangs here is a driver call, and then
- * the parent sees silence.
+ * child.c: the loop of the collector process. At each tick it reads the open collectors, merges their readings and
+ * sends the result. It only waits for the next tick. If the socket is full it drops the tick. A driver call that hangs
+ * blocks this process; the parent then receives nothing.
  */
 #include "collect/child.h"
 
@@ -28,8 +28,8 @@
 #define ALIVE_MS       1000  /* something is sent at least this often */
 #define RETRY_MIN_MS   1000  /* opening a collector is tried again after this, then twice that, ... */
 #define RETRY_MAX_MS   30000 /* ... up to this */
-#define FAILS_MAX      3     /* failed reads in a row, then it is opened anew */
-#define NAMES_WAIT_MS  20    /* names of users usually come in microseconds: then one list tells it all */
+#define FAILS_MAX      3     /* after this many failed reads in a row the collector is reopened */
+#define NAMES_WAIT_MS  20    /* names of users usually arrive within microseconds: one list is then enough */
 #define SWEEP_MS       10000
 #define ORPHAN_WAIT_MS 100
 
@@ -39,10 +39,10 @@ struct source {
     struct reading reading;
     int fails;
     int64_t retry_at, retry_ms; /* monotonic */
-    char why[160];              /* why it is not read, or a remark about what it read; empty when all is well */
+    char why[160];              /* why it is not read, or a remark about its readings; empty if all is well */
     bool read;                  /* in this tick */
     bool absent;                /* no driver, as far as it knows: its devices are lost, not just unread */
-    bool waiting;               /* open, but nothing to show yet */
+    bool waiting;               /* open, but without a reading yet */
 };
 
 struct child {
@@ -151,7 +151,7 @@ static void child_send_tick(struct child *c)
     c->uses_were_sent = true;
 }
 
-/* ---- who is on the devices ---- */
+/* ---- processes on the devices ---- */
 
 static int child_ask(void *arg, int32_t pid, struct proc_fact *ret)
 {
@@ -160,7 +160,7 @@ static int child_ask(void *arg, int32_t pid, struct proc_fact *ret)
     return who_ask(c->who, pid, c->slots.at_ms, ret);
 }
 
-/* Names that were asked for just now may be here in a moment; then ask again, so that the list is sent once. */
+/* Waits shortly for names that are still being looked up, then fills the list again, so that it is sent once. */
 static void child_who(struct child *c)
 {
     const struct proc_list *l = &c->proc_table.procs;
@@ -186,7 +186,7 @@ static void source_later(struct source *s, int64_t mono)
     s->retry_at = mono + s->retry_ms;
 }
 
-/* With "auto" a stand-in is not wanted while the one it stands in for reads. */
+/* With "auto" a stand-in is not wanted while the collector it replaces is readable. */
 static bool source_wanted(const struct child *c, const struct source *s)
 {
     return !c->choice.automatic || !s->ops->unless ||
@@ -247,7 +247,7 @@ static int source_read(struct child *c, struct source *s, unsigned no, int64_t a
     return 0;
 }
 
-/* What to say of ourselves, and which collectors are in use. */
+/* Sets the status of this process and the list of collectors in use. */
 static void child_judge(struct child *c)
 {
     AUTO_BUF why = BUF_INIT(4096), names = BUF_INIT(4096);
@@ -309,11 +309,11 @@ static int child_tick(struct child *c, int64_t at_ms)
         child_status(c);
     if (c->status != COLLECT_OK && c->slots.facts.n_devices == 0)
         return 0;
-    if (!child_send_facts(c)) /* a tick that names what the parent does not know is worth nothing */
+    if (!child_send_facts(c)) /* the parent cannot use a tick that names facts it does not have */
         return 0;
     for (size_t i = 0; i < c->slots.n_events; i++)
         child_send(c, child_msg_event(&c->out, &c->slots.events[i]));
-    if (c->status != COLLECT_OK) /* nothing was read: the status says so, no empty tick */
+    if (c->status != COLLECT_OK) /* no reading: the status reports it, no empty tick is sent */
         return 0;
     child_who(c);
     proc_cpu_read(c->cpu, &c->slots, clock_mono_ms());
@@ -322,7 +322,7 @@ static int child_tick(struct child *c, int64_t at_ms)
     return 0;
 }
 
-/* What the parent sent, if anything: the facts of our predecessor, or the end. */
+/* Reads what the parent sent: the facts of the previous collector process, or the end. */
 static void child_take(struct child *c, bool facts_welcome)
 {
     struct child_msg msg = {0};
@@ -337,7 +337,7 @@ static void child_take(struct child *c, bool facts_welcome)
     child_msg_fini(&msg);
 }
 
-/* Sleep until `until_ms` of the wall clock, or the parent went; say that we are alive meanwhile. */
+/* Sleeps until `until_ms` of the wall clock, or until the parent is gone. Sends proof of life meanwhile. */
 static void child_wait(struct child *c, int64_t until_ms)
 {
     struct pollfd p = {.fd = c->fd, .events = POLLIN};
@@ -442,7 +442,7 @@ int child_run(int fd, const struct collector_ops *const *table, const char *coll
     return r;
 }
 
-/* The parent died: so do the commands we run, asked first and then made to, and we. */
+/* The parent died: end our commands (SIGTERM, then SIGKILL) and this process. */
 static void child_orphaned(UNUSED int sig)
 {
     piped_signal_all(SIGTERM); /* NOLINT(bugprone-signal-handler): kill() over a static table */
@@ -456,9 +456,9 @@ int child_main(int fd, const char *collector_list, const struct collect_conf *co
     int size = 2 * CHILD_MSG_MAX;
     sigset_t none;
 
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* should the socket not tell */
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* in case the socket does not report it */
     prctl(PR_SET_NAME, "muster-collect");
-    mallopt(M_ARENA_MAX, 1); /* threads are few and idle: no heap of their own */
+    mallopt(M_ARENA_MAX, 1); /* few and idle threads: they share one heap */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGTERM, child_orphaned); /* NOLINT(bugprone-signal-handler): it only sends signals, waits and leaves */

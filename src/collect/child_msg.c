@@ -1,4 +1,4 @@
-/* child_msg.c: messages of the collector process to bytes and back. Pure; C1 to C3 in the header are what holds. */
+/* child_msg.c: encodes and decodes the messages of the collector process. Pure; keeps C1 to C3 of the header. */
 #include "collect/child_msg.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "model/state.h"
 
 #define CHILD_MSG_VERSION 1
-#define CHILD_PART_BYTES  (32u << 10) /* a part of a process list ends past this */
+#define CHILD_PART_BYTES  (32u << 10) /* a part of a process list ends after this many bytes */
 
 /* The largest messages, in bytes, when every number and text is at its longest: C2. */
 #define FACTS_WORST                                                                                                    \
@@ -20,7 +20,7 @@ _Static_assert(FACTS_WORST <= CHILD_MSG_MAX, "C2");
 _Static_assert(TICK_WORST <= CHILD_MSG_MAX, "C2");
 _Static_assert(CHILD_PART_BYTES + sizeof(struct proc_fact) + 64 <= CHILD_MSG_MAX, "C2");
 
-/* ---- what travels field by field; record_int says which numbers have a sign ---- */
+/* ---- structs encoded field by field; record_int lists the signed numbers ---- */
 
 #define NUMBER(strct, field) RECORD_FIELD(strct, 0, field, INT, NULL, NULL, 0)
 #define TEXT(strct, field)   RECORD_FIELD(strct, 0, field, NAME, NULL, NULL, 0)
@@ -90,7 +90,7 @@ int child_msg_facts(struct buf *out, const struct node_fact *f)
     return out->err;
 }
 
-/* The last part says so behind its processes: only then is it known. */
+/* The end mark follows the processes of the last part: the reader learns there that the list is complete. */
 int child_msg_procs(struct buf *out, const struct proc_list *l, size_t *at, uint64_t part)
 {
     size_t i = *at;
@@ -150,7 +150,7 @@ int child_msg_status(struct buf *out, uint8_t status, const char *why)
 
 /* ---- reading ---- */
 
-/* Text that must be clean; what is behind it in dst is zeroed, so that structs can be compared whole. */
+/* Reads text that must be clean UTF-8. Zeroes the rest of dst, so that structs can be compared as bytes. */
 static void get(struct rd *r, char *dst, size_t size)
 {
     struct str s = rd_text(r, size - 1);
@@ -180,7 +180,10 @@ static int64_t get_range(struct rd *r, int64_t min, int64_t max)
     return r->bad ? 0 : v;
 }
 
-/* A count, and no more than the bytes that are left can hold: memory follows what was sent, not what was claimed. */
+/*
+ * Reads a count. Rejects counts that the remaining bytes cannot hold: memory depends on the bytes received, not on the
+ * count.
+ */
 static size_t get_count(struct rd *r, size_t max, size_t least_bytes)
 {
     uint64_t n = get_max(r, max);
@@ -336,7 +339,7 @@ static const char *read_tick(struct child_msg *msg, struct rd *r)
         FREE_ALL(t.samples, t.uses, t.custom);
         return "tick";
     }
-    if (!t.uses_changed) { /* those of the last tick hold on */
+    if (!t.uses_changed) { /* the uses of the last tick still apply */
         t.uses = msg->tick.uses;
         t.n_uses = msg->tick.n_uses;
         msg->tick.uses = NULL;

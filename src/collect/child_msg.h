@@ -1,10 +1,10 @@
 /*
- * child_msg.h: the messages between the collector process and its parent, to bytes and back. Both ends are the same
- * binary, so there is no compatibility to keep; yet what is read is checked like any input.
- * C1 A message is taken whole or not at all: after -EBADMSG nothing of msg has changed but msg->type and, for a process
- *    list, that its parts must begin anew.
+ * child_msg.h: encodes and decodes the messages between the collector process and its parent. Both ends are the same
+ * binary, so the format needs no compatibility. The reader still validates all input.
+ * C1 A message is applied completely or not at all. After -EBADMSG only msg->type has changed, and the parts of a
+ *    process list must be sent again from the first one.
  * C2 Every message that child_msg_* writes is at most CHILD_MSG_MAX bytes.
- * C3 What the reader hands out is in bounds: slots of the facts, processes of the last complete list, clean UTF-8.
+ * C3 The reader returns only values in bounds: slots of the facts, processes of the last complete list, clean UTF-8.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 struct buf;
 
-#define CHILD_MSG_MAX    (256u << 10) /* below the usual socket buffer, 208 KiB, which the kernel doubles when asked */
+#define CHILD_MSG_MAX    (256u << 10) /* below the usual socket buffer of 208 KiB, which the kernel doubles */
 #define CHILD_USES_MAX   2048
 #define CHILD_VALUES_MAX 2048 /* of custom metrics, per tick */
 
@@ -24,8 +24,7 @@ enum child_msg_type {
     CHILD_PROCS,     /* process list, in parts; complete when last is set. Before the tick that names them */
     CHILD_TICK,      /* samples of all slots, uses */
     CHILD_EVENT,
-    CHILD_STATUS, /* collect_state and why: nothing found, driver gone, … ; also proof of life when there is nothing to
-                     read */
+    CHILD_STATUS, /* collect_state and why: nothing found, driver gone, ...; also proof of life without readings */
 };
 
 struct child_value { /* of a custom metric */
@@ -38,7 +37,7 @@ struct child_tick {
     size_t n_slots; /* samples[0] is unused unless a replay gives node values; samples[n] is devices[n - 1] */
     struct sample *samples;
     size_t n_uses;
-    struct proc_use *uses; /* who is on the devices now; sent only when it changed, the reader keeps the last */
+    struct proc_use *uses; /* processes on the devices now; sent only when changed, the reader keeps the last */
     bool uses_changed;
     size_t n_custom;
     struct child_value *custom;
@@ -58,7 +57,7 @@ struct child_msg {
     uint64_t next_part;
 };
 
-/* Parent: take one message's bytes. msg is reused between calls and keeps parts of a process list. 0 or -EBADMSG. */
+/* Parent: decode one message. msg is reused between calls and keeps parts of a process list. Returns 0 or -EBADMSG. */
 int child_msg_read(struct child_msg *msg, const void *p, size_t n, struct err *err);
 void child_msg_fini(struct child_msg *msg);
 

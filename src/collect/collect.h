@@ -1,7 +1,7 @@
 /*
- * collect.h: what a collector is: one way to read devices, as one const struct. It runs in the agent's child process,
- * never in the agent itself. Every collector that finds devices is used, in the order of collectors[]; a device two of
- * them see (same uuid or PCI address) belongs to the first.
+ * collect.h: the interface of a collector: one way to read devices, as one const struct. It runs in the agent's child
+ * process, never in the agent itself. Every collector that finds devices is used, in the order of collectors[]. A
+ * device that two collectors see (same uuid or PCI address) belongs to the first.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "model/batch.h"
 #include "model/fact.h"
 
-/* A process on a device as the driver tells it; who.c finds out the rest. */
+/* A process on a device as reported by the driver; who.c adds the rest. */
 struct raw_use {
     int32_t pid;
     uint8_t kind;
@@ -22,7 +22,7 @@ struct raw_use {
 
 struct device_reading {
     struct device_fact fact;
-    struct sample sample; /* only what is fresh at this tick */
+    struct sample sample; /* only the values that are fresh at this tick */
     size_t n_uses, cap_uses;
     struct raw_use *uses;
 };
@@ -44,17 +44,19 @@ struct reading {
     size_t n_events, cap_events;
     struct node_event *events; /* slot counts devices of this reading from 1 */
     struct sample node;        /* replay only: node metrics */
-    char driver[32], cuda[16]; /* empty: not this collector's to say */
+    char driver[32], cuda[16]; /* empty if this collector does not report them */
     struct arena known;        /* see reading_known */
 };
 struct device_reading *reading_add(struct reading *r); /* zeroed, mig and minor -1; moves the others */
 void device_reading_use(struct device_reading *d, struct raw_use u);
 struct custom_reading *reading_custom(struct reading *r); /* zeroed; NULL when there are too many */
-/* What is known of a process without /proc, for raw_use.known; the reading's own, until it is reset. The program's path
- * goes, its name stays. NULL when there are too many. */
+/*
+ * A process that is known without /proc, for raw_use.known. Only the file name of the program's path is kept. Returns
+ * NULL if there are too many. Owned by the reading, valid until reading_reset().
+ */
 struct proc_fact *reading_known(struct reading *r, int32_t pid, const char *program);
 void reading_event(struct reading *r, const struct node_event *e);
-/* Why work is not known (model/work.h), as the note of devices that have no other. */
+/* Why work is unknown (model/work.h), as the note of devices that have no other. */
 void reading_no_work(struct reading *r, const char *why);
 void reading_reset(struct reading *r);
 void reading_fini(struct reading *r);
@@ -62,20 +64,20 @@ void reading_fini(struct reading *r);
 struct collect_conf {
     int64_t tick_ms;
     const char *nvml_lib;    /* NULL: the system's */
-    const char *root;        /* before /sys and /proc where the NVML collector reads them; NULL: none; for tests */
+    const char *root;        /* path prefix of /sys and /proc for the NVML collector; NULL if none; for tests */
     const char *smi_path;    /* nvidia-smi */
-    const char *replay;      /* a trace; NULL: none */
+    const char *replay;      /* a trace; NULL if none */
     struct str replay_text;  /* the trace itself, for a replay that names no file (":8") */
     const char *const *exec; /* commands or files of `name value` lines, NULL-terminated; may be NULL */
     bool cmdline;            /* read command lines at all */
     /*
-     * Only these metrics, for one who asks often: no processes, no events, no letting go of GPUs that may sleep. What
-     * is quick is asked at every tick, what is slow as seldom as ever. NULL: everything.
+     * Only these metrics, for a caller that reads often: no processes, no events, no closing of the driver to let GPUs
+     * sleep. Quick metrics are read at every tick; slow metrics keep their normal interval. NULL: everything.
      */
     const struct bits *want;
 };
 
-/* Cheap enough for every tick; others are asked now and then, and come when they are fresh. */
+/* Cheap enough for every tick. Other metrics are read less often and appear in a tick only when fresh. */
 bool collect_quick(enum metric m);
 
 struct collector; /* each backend's own */
@@ -84,31 +86,33 @@ struct collector_ops {
     bool (*present)(const struct collect_conf *conf); /* cheap, no side effects */
     int (*open)(struct collector **ret, const struct collect_conf *conf, struct err *err);
     /*
-     * Fill ret (already reset, at_ms set). 0, or -errno: -ENODEV "no driver now, try later", -ESTALE "library and
-     * driver differ: replace this process", -EAGAIN "nothing yet". With 0, err->msg may hold a remark for people ("3
+     * Fills ret (already reset, at_ms set). Returns 0 or -errno: -ENODEV "no driver now, try later", -ESTALE "library
+     * and driver differ: replace this process", -EAGAIN "nothing yet". With 0, err->msg may hold a remark for users ("3
      * lines skipped: ...").
      */
     int (*read)(struct collector *c, struct reading *ret, struct err *err);
     void (*close)(struct collector *c); /* accepts NULL */
-    const char *unless; /* with "auto": a stand-in, closed while the collector of this name reads; NULL: none */
+    const char *unless; /* with "auto": this collector is a stand-in, closed while the collector of this name reads;
+                           NULL if none */
 };
 extern const struct collector_ops collector_nvml, collector_smi, collector_replay, collector_exec;
 extern const struct collector_ops *const collectors[]; /* NULL-terminated */
 
-/* What a list of collectors means: "auto" (each that is present), names with commas, "none" (read no devices). */
+/* Parsed list of collectors: "auto" (each that is present), comma-separated names, or "none" (read no devices). */
 struct collect_choice {
     bool automatic;
     uint32_t use; /* bit n: table[n] */
 };
-/* 0, or -EINVAL with the word that is not known and those that are. */
+/* Returns 0, or -EINVAL with the unknown name and the known names in err. */
 int collect_choose(const struct collector_ops *const *table, const char *list, struct collect_choice *ret,
                    struct err *err);
 
 /*
- * Text of a driver or a process into dst[size], fit to travel: controls become blanks, what is not UTF-8 becomes '?',
- * blanks go off both ends, cut where it must be at a whole character; the rest of dst is zeroed.
+ * Copies text of a driver or a process into dst[size], clean for messages. Control characters become spaces, invalid
+ * UTF-8 becomes '?', leading and trailing spaces are removed. Cuts long text at a whole character and zeroes the rest
+ * of dst.
  */
 void collect_text(char *dst, size_t size, struct str s);
 void collect_quoted(char *dst, size_t size, struct str s); /* the same, less quotes around it */
-/* "00000000:3B:00.0" -> "0000:3b:00.0". Empty when it is no PCI address. */
+/* "00000000:3B:00.0" -> "0000:3b:00.0". Empty if it is not a PCI address. */
 void collect_pci(char dst[20], struct str s);

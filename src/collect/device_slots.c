@@ -1,4 +1,7 @@
-/* device_slots.c: merges the readings of several collectors into one list of devices. Pure but for memory. */
+/*
+ * device_slots.c: merges the readings of several collectors into one list of devices. Pure except for memory
+ * allocation.
+ */
 #include "collect/device_slots.h"
 
 #include "base/mem.h"
@@ -232,7 +235,7 @@ static bool device_slots_has(const struct device_slots *r, const char *uuid)
                r->seats[i].seen && !r->facts.devices[i].lost && strcmp(r->facts.devices[i].uuid, uuid) == 0);
 }
 
-/* Uses and events name slots: those behind a device that goes move up by one, its own are dropped. */
+/* Uses and events refer to slots: after the removed device's slot they move up by one; its own are dropped. */
 static void device_slots_close_gap(struct device_slots *r, uint16_t slot)
 {
     size_t kept = 0;

@@ -1,11 +1,11 @@
 /*
- * exec.c: the collector of custom metrics: commands that are kept running, or run again when they end, and files that
- * something else writes. Each has its own schedule, a process group, a limit of time and of output; what goes wrong
- * with one is a remark, never a failure of the rest.
+ * exec.c: the collector of custom metrics: commands that keep running or are run repeatedly, and files that another
+ * program writes. Each entry has its own schedule, process group, time limit and output limit. A failing entry causes a
+ * remark and does not affect the others.
  *
- * An entry is `[@PERIOD] COMMAND`, run by the shell, or `[@PERIOD] FILE` (a regular file that is not executable; or
- * with "file:" before it, also one that is not there yet). The period, 10 s unless told, is how long after its end a
- * command is run again, and how often a file is looked at.
+ * An entry is `[@PERIOD] COMMAND`, run by the shell, or `[@PERIOD] FILE`. FILE is a regular file that is not
+ * executable; with the prefix "file:" it need not exist yet. PERIOD (default: 10 s) is the pause between two runs of a
+ * command, or the interval at which a file is checked.
  */
 #include "collect/exec.h"
 
@@ -27,7 +27,7 @@ struct entry {
     char *what; /* command or path */
     bool file;
     int64_t period_ms;
-    int64_t next_ms, heard_ms, window_ms; /* monotonic: when to run or look; last output; when bytes was set to 0 */
+    int64_t next_ms, heard_ms, window_ms; /* monotonic: next run or check; last output; when bytes was reset to 0 */
     size_t bytes;                         /* printed since window_ms */
     struct piped p;
     struct timespec changed; /* of a file, when it was last read */
@@ -117,7 +117,7 @@ static void file_look(struct entry *e, struct reading *ret, int64_t mono)
         mem_copy_str(e->why, sizeof(e->why), r < 0 ? strerror(errno) : "not a regular file");
         return;
     }
-    /* What nobody wrote again is not news. */
+    /* The file was not written since the last read. */
     if (e->read_once && st.st_mtim.tv_sec == e->changed.tv_sec && st.st_mtim.tv_nsec == e->changed.tv_nsec)
         return;
     if (file_read(e->what, EXEC_BYTES_MAX, &text, &err) < 0) {
@@ -168,7 +168,7 @@ static void command_look(struct entry *e, struct reading *ret, int64_t mono)
     while (piped_line(&e->p, &at, &line))
         exec_text(&e->types, line, ret, &bad);
     if (bad.n || at)
-        e->bad = bad; /* what the newest lines were like is what counts */
+        e->bad = bad; /* only the newest lines count */
     if (at) {
         e->heard_ms = mono;
         e->bytes += at;
@@ -187,7 +187,7 @@ static void command_look(struct entry *e, struct reading *ret, int64_t mono)
     }
 }
 
-/* One sentence for all that is wrong; the first entry that has something to say says it. */
+/* One remark for all entries: the first entry with a problem sets it. */
 static int exec_remark(const struct collector *c, struct err *err)
 {
     for (size_t i = 0; i < c->n; i++) {

@@ -14,7 +14,7 @@
 #include "collect/collect.h"
 #include "collect/worker.h"
 
-#define HOST_SOON_MS   900 /* from the first reading, which knows no share yet, to the second */
+#define HOST_SOON_MS   900 /* from the first reading, which has no CPU share yet, to the second */
 #define HOST_EVERY_MS  4900
 #define HOST_DISKS_MS  30000
 #define HOST_IFACES_MS 60000
@@ -58,7 +58,7 @@ static bool host_local(struct str type)
     return ANY(ARRAY_LEN(types), i, str_eq(type, types[i]));
 }
 
-/* \040 and friends stand for blanks in the mount table. False when it does not fit. */
+/* The mount table escapes spaces and similar characters as \040. Returns false if the result does not fit. */
 static bool host_unescape(struct str s, char *out, size_t size)
 {
     size_t n = 0;
@@ -101,12 +101,12 @@ bool host_space_add(struct host_space *s, const struct statvfs *v, bool shared)
 
     s->used += size - left;
     s->total += shared ? size - left : size;
-    if (!shared && v->f_bavail <= v->f_bfree) /* more: it is below nothing, root has taken of what is kept for it */
+    if (!shared && v->f_bavail <= v->f_bfree) /* otherwise avail is below zero: root uses part of its reserve */
         s->avail += MIN((uint64_t)v->f_bavail * v->f_frsize, left);
     return size > 0;
 }
 
-/* Another data set of a ZFS pool that stands before it: they share its free space. */
+/* True if an earlier data set belongs to the same ZFS pool: they share its free space. */
 static bool host_shares_pool(const struct host_disk *all, size_t i)
 {
     size_t pool = strcspn(all[i].source, "/");
@@ -178,7 +178,7 @@ bool host_cpu_line(struct str line, struct host_cpu *before, struct sample *ret)
         idle += i == 3 || i == 4 ? v : 0; /* waiting for a disk is idle time: it could have done something else */
     }
     uint64_t busy = all - idle;
-    /* Counters of a processor that was taken offline may step back. */
+    /* Counters of a CPU that was taken offline may decrease. */
     if (before->all && all > before->all && busy >= before->busy && busy - before->busy <= all - before->all)
         sample_set(ret, M_cpu, (int64_t)((busy - before->busy) * 10000 / (all - before->all)));
     if (all)
@@ -197,8 +197,8 @@ static void host_cpu(struct host *h, struct sample *ret)
 
 static void host_memory(struct host *h, struct sample *ret)
 {
-    char text[512];                                  /* what we want stands in the first lines */
-    uint64_t total = UINT64_MAX, avail = UINT64_MAX; /* not told */
+    char text[512];                                  /* the fields we need are in the first lines */
+    uint64_t total = UINT64_MAX, avail = UINT64_MAX; /* not reported */
     struct str rest = host_file(h, "meminfo", text, sizeof(text)), line, word;
 
     while (str_line(&rest, &line)) {
@@ -282,7 +282,7 @@ static void host_network(struct host *h, int64_t now, struct sample *ret)
             continue;
         while (k < ARRAY_LEN(v) && str_word(&line, &word) && str_uint(word, &v[k]))
             k++;
-        if (k < ARRAY_LEN(v)) /* received bytes stand first, sent ones ninth */
+        if (k < ARRAY_LEN(v)) /* received bytes are the first number, sent bytes the ninth */
             continue;
         rx += v[0];
         tx += v[8];
@@ -335,7 +335,7 @@ void host_read(struct host *h, struct sample *ret)
 
 /* ---- facts ---- */
 
-/* Arm's cores are told by number; those that carry GPUs by name. */
+/* Arm reports cores by number; these are the names of cores in GPU servers. */
 static void host_arm(struct str text, char *dst, size_t size)
 {
     static const struct {

@@ -6,30 +6,35 @@
 #include "model/fact.h"
 
 struct host;
-/* proc_root is "/proc", or a recorded tree with sys/ beside it. Disks are looked at in a thread, which may hang. */
+/* proc_root is "/proc", or a recorded tree with sys/ next to it. A thread reads the disks, since that may hang. */
 struct host *host_new(const char *proc_root);
 void host_free(struct host *h);
 /*
- * What cannot be read stays absent. CPU is the share since the last read, so the first has none. Asked more often than
- * every 5 s it answers every 5 s, and nothing in between; only the second time comes after a second. Disk figures are
- * those of the last half minute.
+ * Unreadable values stay absent. CPU is the share since the last read, so the first read has none. New values come at
+ * most every 5 s, except that the second read has values after 1 s; in between nothing is set. Disk figures are from
+ * the last 30 s.
  */
 void host_read(struct host *h, struct sample *ret);
 void host_fact(struct node_fact *ret); /* name, os, kernel, arch, cpu, cpus, boot_id, machine_id */
 
 /* ---- pure ---- */
 
-struct host_cpu { /* of /proc/stat, the last time; all 0: not yet */
+struct host_cpu { /* /proc/stat at the last reading; all 0: not read yet */
     uint64_t busy, all;
 };
-/* Its first line, "cpu  1 2 3 4 5 6 7 8", here or of another machine: the share since the last time. False: it is none.
+/*
+ * Parses the first line of /proc/stat, "cpu  1 2 3 4 5 6 7 8", of this or another machine: the share since the last
+ * reading. Returns false if it is not such a line.
  */
 bool host_cpu_line(struct str line, struct host_cpu *before, struct sample *ret);
 
-struct host_space { /* of file systems, in bytes, as df counts: some of what is not used is kept for root */
+struct host_space { /* of file systems, in bytes, counted as in df: root reserves some unused space */
     uint64_t used, avail, total;
 };
-/* shared: its free space is counted already, as of the second data set of a ZFS pool. False: it has no size. */
+/*
+ * shared: its free space is counted already, e.g. for the second data set of a ZFS pool. Returns false if it has no
+ * size.
+ */
 bool host_space_add(struct host_space *s, const struct statvfs *v, bool shared);
 
 struct host_disk { /* a local file system of the mount table */

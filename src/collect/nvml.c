@@ -1,6 +1,6 @@
 /*
- * nvml.c: the collector for NVIDIA's GPUs. Reads what is quick at every tick; what is slow to read comes from
- * nvml_slow.c, what the driver reports by itself from nvml_events.c. Which devices there are is nvml_scan.c's business.
+ * nvml.c: the collector for NVIDIA GPUs. Reads quick values at every tick. Slow values come from nvml_slow.c, driver
+ * events from nvml_events.c, the list of devices from nvml_scan.c.
  */
 #include <errno.h>
 
@@ -13,14 +13,14 @@
 #include "collect/nvml_slow.h"
 
 enum {
-    PICKY_LOOK_MS = 1000, /* for one who asks often: has a GPU fallen asleep or woken up */
-    SELDOM_MS = 5000, /* what hardly ever changes: who is there with the same memory, the sleep of one that may not */
-    LOOK_MS = 10000,  /* is a lost GPU back, is there a new one */
-    RENEW_MS = 60000, /* while a GPU is lost, let go of the driver and come back: first after this long, */
-    LONGEST_MS = 3600000, /* then ever more seldom, up to this */
-    STUCK_MS = 30000,     /* a dear call that takes this long is worth a note */
-    REST_IDLE_MS = 60000, /* a GPU that may sleep and does nothing for so long is let go, ever more seldom if in vain */
-    REST_MS = 20000,      /* and has this long to fall asleep */
+    PICKY_LOOK_MS = 1000, /* for a caller that reads often: has a GPU fallen asleep or woken up */
+    SELDOM_MS = 5000,     /* processes with the same memory, and the sleep state of a GPU that may not sleep */
+    LOOK_MS = 10000,      /* is a lost GPU back, is there a new one */
+    RENEW_MS = 60000,     /* while a GPU is lost, close and reopen the driver: first after this time, */
+    LONGEST_MS = 3600000, /* then with doubled pauses, up to this */
+    STUCK_MS = 30000,     /* an expensive call that takes this long is reported in a note */
+    REST_IDLE_MS = 60000, /* close an idle GPU that may sleep after this time; doubled while in vain */
+    REST_MS = 20000,      /* and then wait this long for it to fall asleep */
 };
 
 struct collector {
@@ -34,12 +34,12 @@ struct collector {
     struct nvml_list list;
     struct nvml_slow *slow;
     struct nvml_events *events;
-    bool picky;           /* somebody wants some metrics only */
-    bool dear;            /* among them, dear ones */
+    bool picky;           /* the caller wants some metrics only */
+    bool dear;            /* and expensive ones are among them */
     struct bits unwanted; /* when picky */
     size_t n_asks;
     struct nvml_ask *asks; /* room for one per device of the list */
-    int64_t asleep_ms;     /* look again at which sleep */
+    int64_t asleep_ms;     /* when to check again which GPUs sleep */
     size_t n_procs;        /* room of procs, in records of the longest kind */
     char *procs;
     /* letting go of GPUs that may sleep */
@@ -62,7 +62,7 @@ static int stop_threads(struct collector *c, struct err *err)
     return err_set(err, -ESTALE, "a call to the NVIDIA driver does not return");
 }
 
-/* What nobody wants is as good as absent. */
+/* Marks unwanted metrics as absent. */
 static void forget_unwanted(struct collector *c)
 {
     for (size_t i = 0; i < c->list.n; i++)
@@ -100,7 +100,7 @@ static int disconnect(struct collector *c, struct err *err)
     return 0;
 }
 
-/* What an NVML code means for the whole collector, as our errno. */
+/* Maps an NVML code that concerns the whole collector to an errno. */
 static int failed(const struct nvml *lib, int rc, const char *what, struct err *err)
 {
     if (nvml_judge(rc) == NVML_STALE)
@@ -119,7 +119,7 @@ static void read_versions(struct collector *c)
         snprintf(c->cuda, sizeof(c->cuda), "%d.%d", cuda / 1000, cuda % 1000 / 10);
 }
 
-/* Make the list of devices anew; if that fails the driver is let go of. */
+/* Makes the list of devices again. On failure it closes the driver. */
 static int rescan(struct collector *c, int64_t now_ms, struct err *err)
 {
     int r = stop_threads(c, err);
@@ -155,7 +155,7 @@ static int connect_driver(struct collector *c, int64_t now_ms, struct err *err)
 
 /* ---- letting GPUs sleep ---- */
 
-/* Look at each GPU's power state, as the kernel knows it. All asleep? */
+/* Reads each GPU's power state from the kernel. Returns true if all are asleep. */
 static bool look_asleep(struct collector *c, bool *ret_changed)
 {
     bool all = c->list.n > 0;
@@ -209,7 +209,7 @@ static bool idle(const struct nvml_dev *d, const struct device_reading *r)
     return d->may_sleep && d->handle && r->n_uses == 0 && (!sample_has(&r->sample, M_util) || r->sample.v[M_util] == 0);
 }
 
-/* An open driver keeps a GPU awake. Where all may sleep and none has work, let go. */
+/* An open driver keeps a GPU awake. If all may sleep and none is in use, close the driver. */
 static int maybe_rest(struct collector *c, const struct reading *r, int64_t now_ms, struct err *err)
 {
     bool all = r->n_devices == c->list.n && c->list.n > 0 && !c->picky;
@@ -238,7 +238,7 @@ static void read_memory(struct nvml_ask *a)
         rc = a->lib->memory_v2(a->handle, &m);
         nvml_answer(a, M_mem_reserved, rc, (int64_t)m.reserved);
     }
-    if (a->lib->memory_v1 && nvml_judge(rc) == NVML_ABSENT) { /* it counts what is reserved as used */
+    if (a->lib->memory_v1 && nvml_judge(rc) == NVML_ABSENT) { /* v1 counts reserved memory as used */
         rc = a->lib->memory_v1(a->handle, &old);
         m.used = old.used;
         m.total = old.total;
@@ -310,7 +310,7 @@ static bool read_list(struct collector *c, struct nvml_dev *d, struct nvml_ask *
     if (!list)
         return false;
     for (int tries = 0; tries < 3 && rc == NVML_TOO_SMALL; tries++) {
-        if (n >= c->n_procs) { /* they may become more until we ask again */
+        if (n >= c->n_procs) { /* their number may grow until the next call */
             c->n_procs = MIN((size_t)n * 2 + 5, (size_t)PROCS_MAX * 2);
             c->procs = mem_grow(c->procs, c->n_procs, PROC_RECORD);
         }
@@ -345,8 +345,8 @@ static void read_lists(struct collector *c, struct nvml_dev *d, struct nvml_ask 
 }
 
 /*
- * Who is on it. A process that comes or goes takes memory or gives it back, and the lists cost as much as all else of
- * a tick together: while as much is in use as before they are read more seldom.
+ * Reads the processes on the device. A process that starts or ends changes the memory in use, and the lists cost as
+ * much as the rest of a tick. So while the memory in use stays the same, the lists are read only every SELDOM_MS.
  */
 static void read_uses(struct collector *c, struct nvml_dev *d, struct nvml_ask *a, struct device_reading *r,
                       int64_t now_ms)
@@ -365,7 +365,7 @@ static void read_uses(struct collector *c, struct nvml_dev *d, struct nvml_ask *
         VEC_ADD(d->uses, d->n_uses, d->cap_uses, r->uses[i]);
 }
 
-/* Remember since when each process is there, and tell how much of the GPU it uses. */
+/* Keeps the time each process was first seen, and sets its SM use. */
 static void read_sm(struct collector *c, size_t i, struct device_reading *r, int64_t now_ms)
 {
     struct nvml_dev *d = c->list.v[i];
@@ -392,7 +392,7 @@ static void add_event(struct reading *r, size_t slot, int kind, int64_t code, in
     reading_event(r, &e);
 }
 
-/* Fill out with what device i says; a tells how it went. */
+/* Fills out with the readings of device i; a holds the result of the calls. */
 static void read_dev(struct collector *c, size_t i, struct device_reading *out, struct nvml_ask *a, int64_t now_ms)
 {
     struct nvml_dev *d = c->list.v[i];
@@ -424,7 +424,7 @@ static void read_slow(struct collector *c, size_t i, struct reading *r)
         add_event(r, i + 1, EVENT_ECC, new_ecc, r->at_ms, "memory errors that could not be corrected");
 }
 
-/* What came out of one tick for the driver as a whole. */
+/* Results of one tick that concern the whole driver. */
 struct outcome {
     enum nvml_verdict worst; /* NVML_GOOD, or NVML_STALE and up */
     int rc;
@@ -478,7 +478,7 @@ static struct outcome read_all(struct collector *c, struct reading *r, int64_t n
     return o;
 }
 
-/* What the driver told by itself. True when MIG instances came or went. */
+/* Reads the events of the driver. Returns true if MIG instances were added or removed. */
 static bool read_news(struct collector *c, struct reading *r)
 {
     struct nvml_news news;
@@ -531,7 +531,8 @@ static int look_after(struct collector *c, const struct reading *reading, struct
     }
     if (o.rescan)
         return rescan(c, now_ms, err);
-    if (lost && now_ms - c->connected_ms >= c->renew_wait_ms) { /* some GPUs come back only to a library loaded anew */
+    if (lost &&
+        now_ms - c->connected_ms >= c->renew_wait_ms) { /* some GPUs come back only after the library is reloaded */
         c->renew_wait_ms = MIN(c->renew_wait_ms * 2, (int64_t)LONGEST_MS);
         int gone = disconnect(c, err);
         return gone < 0 ? gone : connect_driver(c, now_ms, err);
@@ -579,7 +580,7 @@ static bool nvml_present(const struct collect_conf *conf)
 static void nvml_close(struct collector *c)
 {
     if (!c || c->stuck || disconnect(c, NULL) < 0)
-        return; /* a thread still uses what is in it */
+        return; /* a thread still uses its memory */
     nvml_list_fini(&c->list);
     FREE_ALL(c->procs, c->asks, c->path, c->root, c);
 }
@@ -611,7 +612,7 @@ static void be_picky(struct collector *c, const struct bits *want)
     for (size_t i = 0; i < ARRAY_LEN(needs); i++)
         if (bits_has(want, needs[i][0]))
             bits_set(&w, needs[i][1]);
-    for (size_t i = 0; i < 2 * ARRAY_LEN(twins); i++) { /* twice: what follows from what follows */
+    for (size_t i = 0; i < 2 * ARRAY_LEN(twins); i++) { /* twice: a derived metric may need another derived one */
         const enum metric *t = twins[i % ARRAY_LEN(twins)];
         if (bits_has(&w, t[0]) || bits_has(&w, t[1])) {
             bits_set(&w, t[0]);

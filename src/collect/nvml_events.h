@@ -1,4 +1,4 @@
-/* nvml_events.h: what the driver reports by itself (Xid errors, memory errors, MIG changes), received in a thread. */
+/* nvml_events.h: events of the driver (Xid errors, memory errors, MIG changes), received in a thread. */
 #pragma once
 
 #include "collect/nvml_dev.h"
@@ -15,5 +15,5 @@ struct nvml_news {
 /* Listen for events of the GPUs in the list, which must outlive it. NULL where the driver has no events for us. */
 struct nvml_events *nvml_events_start(const struct nvml *lib, struct nvml_dev *const *devs, size_t n);
 bool nvml_events_next(struct nvml_events *e, struct nvml_news *ret); /* false: no more; accepts NULL */
-/* 0, or -ETIMEDOUT when a call to the driver does not return: everything stays in use for ever. */
+/* 0, or -ETIMEDOUT if a call to the driver does not return: e and all it uses then stay in use forever. */
 int nvml_events_free(struct nvml_events *e);

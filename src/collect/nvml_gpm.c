@@ -23,7 +23,7 @@ static const struct {
 };
 _Static_assert(ARRAY_LEN(gpm_metrics) == NVML_GPM_METRICS, "room for each");
 
-/* Is there GPM? A driver that refuses it for want of rights says so at any of its calls. */
+/* Does the device support GPM? A driver without permission for it may return that from any of its calls. */
 static bool usable(const struct nvml *lib, struct nvml_dev *d)
 {
     struct nvml_gpm_support support = {.version = 1};
@@ -44,7 +44,7 @@ static bool usable(const struct nvml *lib, struct nvml_dev *d)
     return true;
 }
 
-/* Older than GPM. False where that is not known, too. */
+/* Older than GPM. False if unknown. */
 static bool is_old(const struct nvml *lib, const struct nvml_dev *d)
 {
     unsigned architecture;
@@ -52,11 +52,11 @@ static bool is_old(const struct nvml *lib, const struct nvml_dev *d)
            architecture < NVML_HOPPER;
 }
 
-/* The metrics to ask for, into q; their rows of the table into rows. */
+/* Selects the metrics to query into q, and their rows of the table into rows. */
 static void choose(const struct nvml_ask *a, const struct nvml_dev *d, struct nvml_gpm_get *q, size_t *rows)
 {
     for (size_t i = 0; i < ARRAY_LEN(gpm_metrics); i++) {
-        bool util = d->parent && gpm_metrics[i].m == M_active; /* asked for below */
+        bool util = d->parent && gpm_metrics[i].m == M_active; /* requested below */
         if ((d->parent && !gpm_metrics[i].mig) || (gpm_metrics[i].link && d->dear.links != 1) ||
             (bits_has(a->absent, gpm_metrics[i].m) && !util))
             continue;
@@ -71,7 +71,7 @@ static int64_t scaled(double v, double scale)
     return (int64_t)((v >= 0 ? MIN(v, most) : 0) * scale + 0.5);
 }
 
-/* What was asked for into the sample. A MIG instance has its utilisation from here, the driver having no other. */
+/* Sets the requested values in the sample. A MIG instance gets its utilisation here: the driver has no other source. */
 static void take_values(struct nvml_ask *a, struct nvml_dev *d, const struct nvml_gpm_get *q, const size_t *rows)
 {
     bool any = false, refused = false;
@@ -89,7 +89,7 @@ static void take_values(struct nvml_ask *a, struct nvml_dev *d, const struct nvm
     d->dear.gpm_refused = refused && !any;
 }
 
-/* What follows from it. */
+/* Sets the values computed from them. */
 static void take_work(struct nvml_ask *a, const struct nvml_dev *d)
 {
     const struct gpu_peak *peak = gpu_peak_of(d->fact.name);

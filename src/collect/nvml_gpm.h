@@ -1,12 +1,11 @@
-/* nvml_gpm.h: what the GPU's own performance counters say (Hopper and later): two samples, and what lies between them.
- */
+/* nvml_gpm.h: the GPU's performance counters (GPM, Hopper and later), as the difference of two samples. */
 #pragma once
 
 #include "collect/nvml_dev.h"
 
 /*
- * Take a sample of d and set in a->sample what happened since the one before. False the first time, and where there is
- * no GPM (d->dear.gpm is 0 then).
+ * Takes a sample of d and sets in a->sample the changes since the previous one. Returns false the first time, and
+ * without GPM (then `d->dear.gpm` is 0).
  */
 bool nvml_gpm_read(struct nvml_ask *a, struct nvml_dev *d);
 void nvml_gpm_close(const struct nvml *lib, struct nvml_dev *d);

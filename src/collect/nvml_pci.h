@@ -1,6 +1,6 @@
 /*
- * nvml_pci.h: what the kernel tells of NVIDIA's GPUs without waking or asking them: /proc/driver/nvidia/gpus and the
- * PCI power state in /sys. `root` goes before both paths: "" but in tests.
+ * nvml_pci.h: reads facts about NVIDIA GPUs from the kernel without waking them: /proc/driver/nvidia/gpus and the PCI
+ * power state in /sys. `root` is a prefix of both paths: "" except in tests.
  */
 #pragma once
 
@@ -15,11 +15,14 @@ struct nvml_pci_list {
     char id[NVML_PCI_MAX][20]; /* 0000:05:00.0, ascending */
 };
 
-/* GPUs bound to NVIDIA's driver; none where /proc does not tell (WSL, some containers). */
+/* GPUs bound to NVIDIA's driver; empty if /proc does not list them (WSL, some containers). */
 void nvml_pci_list(const char *root, struct nvml_pci_list *ret);
 /* Runtime suspended: any call to the driver would wake it. */
 bool nvml_pci_asleep(const char *root, const char *pci);
-/* The driver lets it suspend when nobody holds it open. False on servers: there nothing is gained by letting go. */
+/*
+ * True if the driver suspends it when no process holds it open. False on servers: closing the driver gains nothing
+ * there.
+ */
 bool nvml_pci_may_sleep(const char *root, const char *pci);
-/* Fill name, uuid, minor, pci and vendor. False when the driver has not read the uuid yet. */
+/* Fills name, uuid, minor, pci and vendor. Returns false if the driver has not read the uuid yet. */
 bool nvml_pci_fact(const char *root, const char *pci, struct device_fact *ret);

@@ -1,9 +1,9 @@
-/* nvml_scan.c: makes the list of devices out of the driver's, the kernel's and what was known before. */
+/* nvml_scan.c: makes the list of devices from the driver's list, the kernel's list and the previous list. */
 #include "collect/nvml_scan.h"
 
 #include "base/order.h"
 
-enum { BACK_MS = 5000 }; /* a GPU stays lost for at least so long: no flapping */
+enum { BACK_MS = 5000 }; /* a GPU stays lost for at least this time, to prevent flapping */
 
 static struct nvml_dev *find_uuid(const struct nvml_list *l, const char *uuid)
 {
@@ -64,7 +64,7 @@ void nvml_list_lose(struct nvml_dev *d, const char *note, int64_t now_ms)
     mem_copy_str(d->fact.note, sizeof(d->fact.note), note);
 }
 
-/* A handle is no proof: a lost GPU is back when it answers. */
+/* A handle proves nothing: a lost GPU is back only if a call succeeds. */
 static int probe(const struct nvml *lib, nvml_handle h)
 {
     unsigned u;
@@ -93,7 +93,7 @@ static int take(struct nvml_list *l, const struct nvml *lib, const char *root, n
     nvml_dev_open(d, handle);
     struct nvml_ask a = {.lib = lib, .handle = handle, .absent = &d->absent, .sample = &d->first};
     nvml_ask_limits(&a);
-    return a.worst >= NVML_STALE ? a.rc : 0; /* one lost in this moment shows at the next tick */
+    return a.worst >= NVML_STALE ? a.rc : 0; /* a GPU lost during this call is noticed at the next tick */
 }
 
 static void take_asleep(struct nvml_list *l, const char *root, const char *pci)
@@ -114,7 +114,7 @@ static void take_asleep(struct nvml_list *l, const char *root, const char *pci)
     mem_copy_str(d->fact.note, sizeof(d->fact.note), "asleep; not woken by muster");
 }
 
-/* The driver has a GPU it gives no handle for: the kernel may still say who it was. */
+/* The driver counts a GPU but returns no handle for it: the kernel may still have its identity. */
 static void take_lost(struct nvml_list *l, const char *root, const struct nvml_pci_list *pcis, size_t how_many,
                       int64_t now_ms)
 {
@@ -179,7 +179,7 @@ static int scan_gpus(struct nvml_list *l, const struct nvml *lib, const char *ro
     int rc = lib->count(&n);
     if (nvml_judge(rc) >= NVML_STALE)
         return rc;
-    bool one_by_one = asleep > 0 && lib->by_pci; /* by index the driver might open, and wake, all of them */
+    bool one_by_one = asleep > 0 && lib->by_pci; /* by index the driver might open and wake all of them */
     if (one_by_one)
         n = (unsigned)pcis->n;
     for (unsigned i = 0; i < MIN(n, (unsigned)DEVICES_MAX); i++) {

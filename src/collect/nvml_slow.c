@@ -1,6 +1,6 @@
 /*
- * nvml_slow.c: a thread that reads slow values, one after the other, when each is due. What it finds goes to an inbox
- * per device, under one lock that is never held during a call to the driver.
+ * nvml_slow.c: a thread that reads slow values sequentially, each when it is due. The results go to an inbox per
+ * device, under one lock that is never held during a call to the driver.
  */
 #include "collect/nvml_slow.h"
 
@@ -19,10 +19,10 @@
 
 enum {
     SAMPLES_MAX = 4096,
-    SAMPLE_GAP_US = 1500000, /* samples further apart than this leave a hole: nobody knows what was in it */
+    SAMPLE_GAP_US = 1500000, /* longer gaps between samples are left out: the utilisation in them is unknown */
     IDLE_MS = 10000,         /* the sample buffer holds 14 s: without a process on the GPU this is often enough */
-    LOOK_MS = 5000,          /* is there a process to ask about */
-    SOON_MS = 1000,          /* a first reading is only where to count from: the second should not keep us waiting */
+    LOOK_MS = 5000,          /* interval of the check for processes to query */
+    SOON_MS = 1000,          /* delay of the second reading: the first one is only the reference */
     JOB_GPM = 1,             /* their places in jobs[] */
     JOB_BUSY = 3,
     JOB_PROCS = 4,
@@ -33,11 +33,11 @@ struct inbox {
     struct sample fresh;
     int64_t new_ecc;
     int64_t clock_sum, n_clock; /* the multiprocessors' clock at the ticks since the last GPM reading */
-    const char *no_gpm;         /* why there is no activity; NULL: there is, or nobody knows yet */
+    const char *no_gpm;         /* why there is no activity; NULL if there is, or if unknown */
     size_t n_on;                /* processes on it */
     bool sm_known;
     int64_t sm_from_ms; /* processes first seen before this were there the whole round */
-    int32_t active;     /* how long it was active in the last GPM reading, in 0.01 %; -1: not known */
+    int32_t active;     /* active time in the last GPM reading, in 0.01 %; -1: unknown */
     int64_t active_from_ms;
     size_t n_sm, cap_sm;
     struct proc_sm {
@@ -75,7 +75,7 @@ struct job {
 
 COMPARE(by_time, struct nvml_sample, ORDER(x->at_us, y->at_us))
 
-/* Ask how large the driver's buffer is, once, and have room for it. */
+/* Queries the size of the driver's buffer, once, and allocates room for it. */
 static bool util_room(struct job *j)
 {
     struct nvml_slow *s = j->s;
@@ -100,8 +100,8 @@ static size_t procs_on(struct nvml_slow *s, size_t i)
 }
 
 /*
- * Busy-seconds where GPM does not tell how long the GPU was active: every sample of the driver's buffer since the last
- * one counted, so that nothing is missed between.
+ * Counts busy-seconds if GPM does not report the active time: adds every sample of the driver's buffer since the last
+ * one counted, so that there are no gaps.
  */
 static void job_busy(struct job *j)
 {
@@ -117,7 +117,7 @@ static void job_busy(struct job *j)
         dear->due_ms[JOB_BUSY] = j->now_ms + IDLE_MS;
     unsigned type = NVML_U32, n = (unsigned)s->n_util;
     int rc = s->lib->samples(j->d->handle, NVML_SAMPLES_UTIL, dear->util_at_us, &type, &n, s->util);
-    if (rc == NVML_TOO_SMALL) { /* more than it said: ask anew next time */
+    if (rc == NVML_TOO_SMALL) { /* larger than reported: query the size again next time */
         free(s->util);
         s->util = NULL;
         return;
@@ -153,8 +153,8 @@ static int64_t take_clock(struct nvml_slow *s, size_t i)
 }
 
 /*
- * A GPM reading, which is made anyway, tells how long the GPU was active since the one before: utilisation without its
- * holes. The sample buffer and process utilisation would be 2.6 to 6 ms each.
+ * Takes the active time since the previous GPM reading, which happens anyway: utilisation without gaps. The sample
+ * buffer and process utilisation would cost 2.6 to 6 ms each.
  */
 static void take_active(struct job *j, int64_t from_ms, bool told)
 {
@@ -163,7 +163,7 @@ static void take_active(struct job *j, int64_t from_ms, bool told)
     int64_t active = j->ask->sample->v[M_active];
     dear->gpm_busy = told && !j->d->parent;
     if (dear->gpm_busy) {
-        from_ms = MAX(from_ms, dear->busy_ms); /* the sample buffer may have told of the beginning */
+        from_ms = MAX(from_ms, dear->busy_ms); /* the sample buffer may have covered the start */
         dear->busy_us += MAX(0, j->now_ms - from_ms) * active / 10;
         dear->busy_ms = j->now_ms;
         sample_set(j->ask->sample, M_busy, dear->busy_us);
@@ -181,7 +181,7 @@ static void job_gpm(struct job *j)
     dear->clock_hz = take_clock(j->s, j->i);
     dear->gpm_ms = j->now_ms;
     bool got = nvml_gpm_read(j->ask, j->d);
-    if (got || begun || !dear->gpm_begun) /* else it is the first, which tells nothing yet */
+    if (got || begun || !dear->gpm_begun) /* else it is the first reading, which has no difference yet */
         take_active(j, from_ms, got && sample_has(j->ask->sample, M_active));
     if (!got && dear->gpm == 1)
         dear->due_ms[JOB_GPM] = j->now_ms + SOON_MS;
@@ -251,7 +251,10 @@ static void add_sm(struct inbox *in, const struct nvml_process_sample *p)
     in->sm[k].n++;
 }
 
-/* How much of the GPU each process used. The driver names only those that used some. One alone used what was used. */
+/*
+ * Sets how much of the GPU each process used. The driver lists only processes that used some. A single process used all
+ * of it.
+ */
 static void job_procs(struct job *j)
 {
     struct nvml_slow *s = j->s;
@@ -267,7 +270,7 @@ static void job_procs(struct job *j)
     }
     unsigned n = (unsigned)s->n_procs;
     int rc = s->lib->process_util(j->d->handle, s->procs, &n, dear->procs_at_us);
-    if (rc == NVML_TOO_SMALL && n > 0) { /* says how many there are */
+    if (rc == NVML_TOO_SMALL && n > 0) { /* n is now the number of samples */
         s->n_procs = MIN((size_t)n * 2, (size_t)SAMPLES_MAX);
         free(s->procs);
         s->procs = mem_alloc(s->n_procs * sizeof(s->procs[0]));
@@ -378,13 +381,14 @@ static void ask_rows(struct job *j)
     if (!lib->pages || !nvml_may_ask(a, M_rows_remapped)) /* before Ampere pages were retired instead */
         return;
     int rc = lib->pages(j->d->handle, 0, &corrected, NULL);
-    if (rc == 0 || rc == NVML_TOO_SMALL) /* too small says how many there are: that is all we want */
+    if (rc == 0 ||
+        rc == NVML_TOO_SMALL) /* with NVML_TOO_SMALL the call still returns the number, which is all we need */
         rc = lib->pages(j->d->handle, 1, &uncorrected, NULL);
     nvml_answer(a, M_rows_remapped, rc == NVML_TOO_SMALL ? 0 : rc, (int64_t)corrected + uncorrected);
     NVML_ASK(a, M_rows_pending, 1, pages_pending, &u);
 }
 
-/* What never changes is told again and again, but asked for once: the highest clock takes the driver 3 ms. */
+/* Constant values are in every sample, but queried only once: the highest clock takes the driver 3 ms. */
 static void ask_fixed(struct job *j)
 {
     static const enum metric fixed[] = {M_power_default, M_clock_sm_max};
@@ -414,11 +418,10 @@ static void job_rare(struct job *j)
 }
 
 /*
- * On an H200 with driver 580 one call costs, in processor time, idle and under load: sample buffer 2.6 to 5.8 ms,
- * process utilisation 2.6 to 5.3 ms, energy 4.0 to 5.8 ms, highest clock 1.6 to 3.3 ms, MIG mode 0.4 to 0.7 ms, GPM 1.7
- * to 2.0 ms (0.25 the sample, nearly all else `active`), the rest of the rare ones 1 ms together. With one process on
- * the GPU, and GPM, this thread takes half a millisecond a second. The order counts: links before gpm before pcie and
- * busy and procs.
+ * Cost of one call on an H200 with driver 580, in CPU time, idle and under load: sample buffer 2.6 to 5.8 ms, process
+ * utilisation 2.6 to 5.3 ms, energy 4.0 to 5.8 ms, highest clock 1.6 to 3.3 ms, MIG mode 0.4 to 0.7 ms, GPM 1.7 to 2.0
+ * ms (the sample 0.25, `active` nearly all the rest), the other rare ones 1 ms in total. With one process on the GPU,
+ * and GPM, this thread uses 0.5 ms a second. The order matters: links before gpm before pcie and busy and procs.
  */
 static const struct {
     int64_t every_ms;
@@ -457,7 +460,7 @@ static void run_jobs(struct nvml_slow *s, size_t i, int64_t now_ms, int64_t *nex
             sample_set(&s->inbox[i].fresh, m, fresh.v[m]);
 }
 
-/* When the wall clock was set, the driver's time stamps jumped with it: begin anew from the newest. */
+/* If the wall clock was set, the driver's time stamps jumped with it: restart from the newest sample. */
 static void mind_clock(struct nvml_slow *s, int64_t now_ms)
 {
     int64_t gap = clock_wall_ms() - now_ms;

@@ -9,14 +9,14 @@
 
 #define UID_FIRST  1000 /* of ordinary users, as Debian, Ubuntu, RHEL and SUSE have it */
 #define UID_NOBODY 65534
-#define PODS_MAX   4096 /* entries looked at */
+#define PODS_MAX   4096 /* entries read */
 
 bool owner_system(int64_t uid)
 {
     return uid >= 0 && (uid < UID_FIRST || uid == UID_NOBODY);
 }
 
-/* The number behind the last `before` of s that is followed by `after`; -1: there is none. */
+/* The number between the last `before` of s and `after`; -1 if there is no such number. */
 static int64_t number_in(struct str s, const char *before, char after)
 {
     for (size_t at = s.len; at-- > 0;) {
@@ -108,7 +108,7 @@ void owner_of(const struct owner_ask *ask, struct proc_fact *f, struct owner *re
     *ret = (struct owner){.uid = ask->uid};
     if (named)
         snprintf(f->pod, sizeof(f->pod), "%.*s/%.*s", (int)MIN(ns.len, 63u), ns.p, (int)MIN(name.len, 63u), name.p);
-    /* a rootless container's users have numbers that are nobody's: it belongs to whoever's session it is in */
+    /* a rootless container uses uids without a user: its owner is the user of its session */
     bool rootless = boxed && !slurm && group >= UID_FIRST && ask->uid > UID_NOBODY && ask->uid != group;
     if (!owner_system(ask->uid) && !rootless)
         return;
@@ -118,7 +118,7 @@ void owner_of(const struct owner_ask *ask, struct proc_fact *f, struct owner *re
         snprintf(ret->user, sizeof(ret->user), "k8s:%.*s", (int)MIN(ns.len, 59u), ns.p);
         ret->uid = -1;
     } else if (!boxed && ask->loginuid >= UID_FIRST && ask->loginuid != UID_NOBODY) {
-        ret->uid = ask->loginuid; /* that of a container would be whoever started the daemon */
+        ret->uid = ask->loginuid; /* in a container it would be the user who started the daemon */
     } else if (!slurm && group >= UID_FIRST) {
         ret->uid = group;
     }

@@ -1,7 +1,7 @@
 /*
- * piped.c: starts and stops commands whose output is read. One that was stopped is asked first (SIGTERM: a GPU client
- * killed in the middle of a driver call has frozen GPUs) and made to end after a while; until it is reaped it stays in
- * a small table, which also is what a signal handler can read.
+ * piped.c: starts and stops commands whose output is read. A stopped command gets SIGTERM first (a GPU client killed in
+ * the middle of a driver call has frozen GPUs), and SIGKILL after a while. Until it is reaped it stays in a small
+ * table, which a signal handler can read too.
  */
 #include "collect/piped.h"
 
@@ -18,8 +18,8 @@
 #include "base/order.h"
 
 #define PIPED_MAX    16   /* at a time, running or ending */
-#define STUCK_MAX    2    /* of those that do not end */
-#define PATIENCE_MS  2000 /* between asking and making */
+#define STUCK_MAX    2    /* stopped commands that do not end */
+#define PATIENCE_MS  2000 /* between SIGTERM and SIGKILL */
 #define LAST_CALL_MS 300
 
 static struct piped_group {
@@ -33,7 +33,7 @@ static struct piped_group *group_of(pid_t pid)
     return FIND(groups, PIPED_MAX, g, g->pid == pid);
 }
 
-/* Reap those that ended, end those that had time to. How many are still there that should not be. */
+/* Reaps ended commands and kills those past their time. Returns the number of stopped commands that still run. */
 static size_t groups_tend(void)
 {
     size_t stuck = 0;
@@ -44,8 +44,8 @@ static size_t groups_tend(void)
             continue;
         siginfo_t info = {0};
         if (waitid(P_PID, (id_t)g->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid) {
-            kill(-g->pid,
-                 SIGKILL); /* what its leader left behind; while it is not reaped the number is still its own */
+            kill(-g->pid, SIGKILL); /* processes its leader left behind; until the leader is reaped, no other process
+                                       gets its pid */
             waitpid(g->pid, NULL, WNOHANG);
             *g = (struct piped_group){0};
             continue;
@@ -100,7 +100,7 @@ int piped_start(struct piped *p, const char *const *argv, size_t max, struct err
         close(fds[0]);
         return err_set(err, -e, "cannot run '%s': %s", argv[0], strerror(e));
     }
-    setpgid(pid, pid); /* both sides do: whoever is first */
+    setpgid(pid, pid); /* parent and child both call it, since either may run first */
     fcntl(fds[0], F_SETFL, O_NONBLOCK);
     *g = (struct piped_group){.pid = pid};
     *p = (struct piped){.pid = pid, .fd = fds[0], .out = BUF_INIT(max)};
@@ -130,7 +130,7 @@ int piped_read(struct piped *p)
     if (!p->pid)
         return 1;
     if (waitpid(p->pid, &p->status, WNOHANG) == 0)
-        return 0; /* its output ended before it did */
+        return 0; /* it closed its output before it ended */
     struct piped_group *g = group_of(p->pid);
     if (g)
         *g = (struct piped_group){0};

@@ -1,6 +1,6 @@
 /*
- * piped.h: a command that runs beside us, whose output we read as it comes. It has a process group of its own, no
- * standard input and no standard error, and is told to end when this process does. Nothing here ever waits for it.
+ * piped.h: runs a command and reads its output as it arrives. The command has its own process group, no standard input
+ * and no standard error. It is stopped when this process ends. No call waits for it.
  */
 #pragma once
 
@@ -12,24 +12,26 @@
 
 struct piped {
     pid_t pid;      /* 0: not running */
-    int fd;         /* its output; -1 once that ended */
-    struct buf out; /* what it printed and nobody took yet */
-    int status;     /* as of waitpid, once it ended */
+    int fd;         /* its output; -1 after the end of it */
+    struct buf out; /* output that is not consumed yet */
+    int status;     /* as from waitpid, after it ended */
 };
 
 #define PIPED_NONE ((struct piped){.fd = -1})
 
-/* out takes at most max bytes at a time. 0, or -errno: -EBUSY when two that were stopped before cannot be ended. */
+/* out holds at most max bytes at a time. Returns 0 or -errno: -EBUSY if two commands stopped before do not end. */
 int piped_start(struct piped *p, const char *const *argv, size_t max, struct err *err);
-/* Take in what is there. 0; 1 when it has ended and all of it is in out; -ENOBUFS when out is full. */
+/* Reads the available output. Returns 0; 1 if the command ended and out has the rest; -ENOBUFS if out is full. */
 int piped_read(struct piped *p);
-/* The next whole line of out, without its end; the last one needs none once the command ended. False: not yet. It is
- * good until the next call. `at` counts the bytes taken; piped_taken drops them. */
+/*
+ * The next line of out, without its end; the last line needs none after the command ended. Returns false if there is no
+ * complete line yet. *ret is valid until the next call. `at` counts the bytes consumed; piped_taken drops them.
+ */
 bool piped_line(const struct piped *p, size_t *at, struct str *ret);
 void piped_taken(struct piped *p, size_t at);
-void piped_stop(struct piped *p); /* ask its group to end, later make it; accepts what never ran */
+void piped_stop(struct piped *p); /* sends SIGTERM to its group, later SIGKILL; accepts a command that never ran */
 
-void piped_end_all(void);       /* before leaving: give those stopped a moment, then end them */
+void piped_end_all(void);       /* before exit: wait shortly for stopped commands, then kill them */
 void piped_signal_all(int sig); /* to every group; from a signal handler too */
 
 /* "exit status 3", "killed by signal 9". */

@@ -1,6 +1,6 @@
 /*
- * proc_cpu.c: walks down from the processes on each device by /proc/PID/task/TID/children, reads each one's processor
- * time, and says how much it grew since the reading before.
+ * proc_cpu.c: walks from the processes on each device down the tree of /proc/PID/task/TID/children. It reads the CPU
+ * time of each process and computes the growth since the previous reading.
  */
 #include "collect/proc_cpu.h"
 
@@ -19,11 +19,11 @@ struct cpu_proc {
     uint64_t start;      /* clock ticks since boot */
     int64_t own, ended;  /* ticks so far: its own, and those of children it has waited for */
     int64_t grew;        /* own, since the reading before */
-    int64_t ended_grew;  /* ended, likewise */
-    int64_t ended_known; /* of that, what was counted while they lived */
+    int64_t ended_grew;  /* ended, since the reading before */
+    int64_t ended_known; /* the part of it that was counted while the children lived */
     unsigned round;
-    unsigned walked; /* the round in which the lists of all its threads were read; 0: not yet */
-    bool known;      /* grew is of the whole time since the reading before */
+    unsigned walked; /* the round in which the lists of all its threads were read; 0: never */
+    bool known;      /* grew covers the whole time since the previous reading */
 };
 
 struct tree { /* of one device, in one reading */
@@ -41,7 +41,7 @@ struct proc_cpu {
     size_t n, cap;
     struct cpu_proc *v; /* by pid */
     size_t n_pids, cap_pids;
-    int32_t *pids; /* of all trees, one after the other */
+    int32_t *pids; /* of all trees, in order */
     size_t n_trees, cap_trees;
     struct tree *trees;
     char *children;
@@ -80,7 +80,7 @@ static bool read_stat(struct proc_cpu *p, int32_t pid, struct cpu_proc *ret)
     return true;
 }
 
-/* Read it, once in a round. False when it is gone. */
+/* Reads the process, once per round. Returns false if it is gone. */
 static bool take_member(struct proc_cpu *p, int32_t pid)
 {
     struct cpu_proc now, *old = find_member(p, pid);
@@ -117,7 +117,7 @@ static void add_pid(struct proc_cpu *p, const struct tree *t, int32_t pid)
         VEC_ADD(p->pids, p->n_pids, p->cap_pids, pid);
 }
 
-/* The children that one thread began. False where that cannot be known. */
+/* Adds the children that one thread started. Returns false if they cannot be read. */
 static bool add_children(struct proc_cpu *p, const struct tree *t, int32_t pid, const char *tid)
 {
     char path[512];
@@ -126,7 +126,8 @@ static bool add_children(struct proc_cpu *p, const struct tree *t, int32_t pid, 
     snprintf(path, sizeof(path), "%s/%d/task/%s/children", p->proc, pid, tid);
     p->files++;
     int n = file_read_small(path, p->children, CHILDREN_MAX);
-    if (n < 0) { /* a thread that has ended; the first stays as long as the process, unless the kernel has no list */
+    if (n <
+        0) { /* a thread that has ended; the first one stays as long as the process, unless the kernel has no list */
         struct cpu_proc gone;
         return strtol(tid, NULL, 10) != pid || !read_stat(p, pid, &gone);
     }
@@ -138,7 +139,10 @@ static bool add_children(struct proc_cpu *p, const struct tree *t, int32_t pid, 
     return true;
 }
 
-/* Its children. Those that are known, and what its first thread began, tell nearly all: the others' lists can wait. */
+/*
+ * Adds the children of a process. Known children and the list of its first thread are nearly complete: the lists of the
+ * other threads are read only every PROC_CPU_THREADS rounds.
+ */
 static bool walk_threads(struct proc_cpu *p, const struct tree *t, int32_t pid)
 {
     struct cpu_proc *self = find_member(p, pid);
@@ -154,7 +158,7 @@ static bool walk_threads(struct proc_cpu *p, const struct tree *t, int32_t pid)
     snprintf(path, sizeof(path), "%s/%d/task", p->proc, pid);
     DIR *d = opendir(path);
     if (!d)
-        return errno == ENOENT || errno == ESRCH; /* it ended just now */
+        return errno == ENOENT || errno == ESRCH; /* it has just ended */
     for (const struct dirent *e; ok && (e = readdir(d));)
         if (e->d_name[0] >= '0' && e->d_name[0] <= '9')
             ok = p->files < PROC_CPU_FILES && add_children(p, t, pid, e->d_name);
@@ -178,10 +182,10 @@ static void walk_tree(struct proc_cpu *p, struct tree *t)
         int32_t pid = p->pids[i];
         bool there = p->files < PROC_CPU_FILES && take_member(p, pid);
         if (there && i - t->first >= t->roots && !is_child(p, t, pid))
-            p->pids[i] = 0; /* the pid of a child that ended, taken by a stranger */
+            p->pids[i] = 0; /* the pid of a child that ended, reused by an unrelated process */
         else if (there)
             t->whole = walk_threads(p, t, pid);
-        else /* a root of another pid namespace, hidden, or about to leave the driver's list; a child that ended */
+        else /* a root in another pid namespace, hidden, or about to leave the driver's list; or a child that ended */
             t->whole = p->files < PROC_CPU_FILES && i - t->first >= t->roots;
     }
     t->n = p->n_pids - t->first;
@@ -189,7 +193,7 @@ static void walk_tree(struct proc_cpu *p, struct tree *t)
 
 /* ---- a reading ---- */
 
-/* A device's processes into a tree of their own. */
+/* Makes one tree of the processes of each device. */
 static void begin_trees(struct proc_cpu *p, const struct device_slots *s)
 {
     p->n_trees = p->n_pids = 0;
@@ -226,9 +230,9 @@ static void tell_tree(const struct proc_cpu *p, const struct tree *t, int64_t ms
     for (size_t i = t->first; i < t->first + t->n; i++) {
         const struct cpu_proc *m = find_member(p, p->pids[i]);
         if (!m)
-            continue; /* a child that ended as we came */
+            continue; /* a child that ended during the reading */
         if (!m->known && i - t->first < t->roots)
-            return; /* here since before we looked: from the next reading on */
+            return; /* older than our first reading: counted from the next reading on */
         ticks += m->grew + MAX(m->ended_grew - m->ended_known, 0);
         top = MAX(top, m->grew);
     }

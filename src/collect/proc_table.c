@@ -34,7 +34,7 @@ static void proc_table_add(struct proc_table *c, const struct raw_use *u, proc_t
         int r = ask ? ask(arg, u->pid, &p) : -ENOENT;
         if (r == -ESRCH) /* it ended; the driver will notice */
             return;
-        if (r < 0) { /* of another pid namespace: its memory counts, whose it is we cannot know */
+        if (r < 0) { /* in another pid namespace: its memory counts, its owner is unknown */
             p.pid = p.root_pid = u->pid;
             p.uid = -1;
         }
@@ -47,7 +47,7 @@ static void proc_table_add(struct proc_table *c, const struct raw_use *u, proc_t
 
 COMPARE(use_order, struct proc_use, ORDER(x->slot, y->slot) ?: ORDER(x->proc, y->proc))
 
-/* One that computes and draws may come twice. */
+/* Merges the entries of a process that both computes and draws: it may be listed twice. */
 static void proc_table_merge(struct proc_table *c)
 {
     size_t kept = 0;

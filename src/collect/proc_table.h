@@ -12,9 +12,12 @@ struct proc_table {
     size_t n_uses, cap_uses, cap_procs;
 };
 
-/* What is known of a pid: 0; -ESRCH: it has ended; anything else: its memory counts, whose it is nobody can know. */
+/*
+ * Looks up a pid. Returns 0; -ESRCH if it has ended; any other error if its owner cannot be known: its memory still
+ * counts.
+ */
 typedef int proc_table_ask_fn(void *arg, int32_t pid, struct proc_fact *ret);
 
 void proc_table_fini(struct proc_table *c);
-/* ask is for processes that the reading knows only by pid; NULL: nobody can be asked. */
+/* ask is called for processes that the reading knows only by pid; it may be NULL. */
 void proc_table_fill(struct proc_table *c, const struct device_slots *r, proc_table_ask_fn *ask, void *arg);

@@ -36,7 +36,7 @@ struct replay {
     struct replay_row *rows;
     int64_t *v;                      /* n rows of n_columns cells */
     int column_of[M_COUNT];          /* -1: not in the trace */
-    int64_t length_ms, lap[M_COUNT]; /* lap: what a counter grows by in one lap */
+    int64_t length_ms, lap[M_COUNT]; /* lap: growth of a counter in one lap */
     size_t n_uses, cap_uses;
     struct replay_use *uses; /* since_ms on the scale of t_ms */
     bool busy_derived;
@@ -234,7 +234,7 @@ static int load_row(struct loader *l, struct str line, struct err *err)
     return 0;
 }
 
-/* ---- what the trace has no column for ---- */
+/* ---- metrics without a column in the trace ---- */
 
 static int64_t *cell_of(const struct replay *r, size_t row, enum metric m)
 {
@@ -360,17 +360,17 @@ void replay_free(struct replay *r)
     FREE_ALL(r->rows, r->v, r->uses, r);
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 int64_t replay_length_ms(const struct replay *r)
 {
     return r->length_ms;
 }
 
-/* The row in force, the lap, and how long ago the row was. */
+/* Finds the current row, the lap, and the age of the row. */
 static size_t replay_find(const struct replay *r, int64_t t_ms, int64_t *ret_lap, int64_t *ret_past)
 {
-    t_ms = MAX(-(1ll << 62), MIN(1ll << 62, t_ms)); /* laps of the farthest moments stay in range */
+    t_ms = MAX(-(1ll << 62), MIN(1ll << 62, t_ms)); /* keeps the laps of extreme times in range */
     int64_t lap = t_ms / r->length_ms - (t_ms % r->length_ms < 0), at = t_ms - lap * r->length_ms;
     size_t begun = COUNT_BEFORE(r->n, i, r->rows[i].t_ms <= at), row = MAX(begun, 1u) - 1;
 
@@ -418,7 +418,7 @@ struct collector {
     struct replay *trace;
     int64_t gpus, start_ms;
     uint64_t seed;
-    struct proc_fact *known; /* gpus * USES_MAX; NULL: nobody wants to know */
+    struct proc_fact *known; /* gpus * USES_MAX; NULL if process facts are not wanted */
 };
 
 static bool replay_present(const struct collect_conf *conf)

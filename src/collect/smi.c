@@ -1,6 +1,6 @@
 /*
- * smi.c: nvidia-smi's CSV. A column is one line of a table below; units are taken from the cell, else from the header,
- * else they are the ones nvidia-smi always used for it.
+ * smi.c: parses nvidia-smi's CSV. A table below has one line per column. Units come from the cell, else from the
+ * header, else they are those that nvidia-smi has always used for the column.
  */
 #include "collect/smi.h"
 
@@ -10,8 +10,7 @@
 
 #define SMI_LINE_MAX 8192
 
-/* What a column is: a metric, or one of these. Metrics that come in parts or under two names have a rule of their own.
- */
+/* The kind of a column: a metric, or one of these. Metrics that are split or have two names have their own rule. */
 enum {
     COL_NONE = -1,
     COL_INDEX = -2,
@@ -24,7 +23,7 @@ enum {
     COL_PID = -9,
     COL_PROGRAM = -10,
     COL_APP_MEM = -11,
-    COL_LIMIT_SET = -12, /* the limit asked for; the one enforced counts more */
+    COL_LIMIT_SET = -12, /* the requested limit; the enforced one has priority */
     COL_ROWS = -13,      /* rows remapped and pages retired add up */
     COL_POWER_AVERAGE = -14,
 };
@@ -68,7 +67,7 @@ const struct smi_name smi_names[] = {
     {"retired_pages.sbe", COL_ROWS},
     {"retired_pages.dbe", COL_ROWS},
     {"retired_pages.pending", M_rows_pending},
-    /* not asked for, but others may */
+    /* not requested by muster, but maybe in text from elsewhere */
     {"gpu_uuid", COL_UUID},
     {"gpu_name", COL_NAME},
     {"gpu_bus_id", COL_PCI},
@@ -190,7 +189,7 @@ static struct smi_column column_of(struct str title)
         if (unit.len < sizeof(c.unit))
             memcpy(c.unit, unit.p, unit.len);
         else
-            c.unit[0] = '?'; /* none we know */
+            c.unit[0] = '?'; /* not a unit we know */
         title.len = (size_t)at;
     }
     for (size_t i = 0; i < ARRAY_LEN(smi_names); i++)
@@ -217,7 +216,10 @@ int smi_header(struct smi_table *ret, struct str line)
     return 0;
 }
 
-/* The cells of a row. Only a program's name may hold commas: what is too much is its. False: not this table's row. */
+/*
+ * Splits a row into cells. Only a program's name may contain commas: it gets the surplus cells. Returns false if the
+ * row is not of this table.
+ */
 static bool row_cells(const struct smi_table *t, struct str line, struct str cells[SMI_COLUMNS_MAX])
 {
     size_t commas = 0, n = 0;
@@ -320,7 +322,7 @@ int smi_app(const struct smi_table *t, struct str line, struct smi_app *ret)
     return 0;
 }
 
-/* ---- what is no row ---- */
+/* ---- lines that are not rows ---- */
 
 int smi_failure(struct str line)
 {

@@ -1,7 +1,7 @@
 /*
- * smi_loop.c: the collector that keeps two nvidia-smi running in loop mode, one for the GPUs and one for the processes
- * on them, and reads their tables as they come: no process is started per sample. For drivers whose library cannot be
- * loaded; NVML is what to use otherwise.
+ * smi_loop.c: the collector that keeps two nvidia-smi running in loop mode, one for the GPUs and one for their
+ * processes, and reads their tables as they arrive: no process is started per sample. For drivers whose library cannot
+ * be loaded; otherwise use NVML.
  */
 #include <errno.h>
 
@@ -92,7 +92,7 @@ static void smi_close(struct collector *c)
 
 /* ---- reading ---- */
 
-/* It ended: for a field it does not know we ask again without; all else is for the caller to tell. */
+/* It ended: if it reported an unknown field, restart it without that field. The caller reports all other errors. */
 static int gpus_ended(struct collector *c, struct err *err)
 {
     char words[sizeof(c->tables.words)], end[40];
@@ -110,7 +110,7 @@ static int gpus_ended(struct collector *c, struct err *err)
     return err_set(err, -EIO, "%s ended (%s)%s%s", c->path, end, words[0] ? ": " : "", words);
 }
 
-/* Lines that are there, into their table. 0, 1 when it ended, -ETIMEDOUT when it does not answer. */
+/* Reads complete lines into their table. Returns 0, 1 if it ended, -ETIMEDOUT if it does not respond. */
 static int loop_read(struct collector *c, struct loop *l)
 {
     size_t at = 0;
@@ -126,7 +126,7 @@ static int loop_read(struct collector *c, struct loop *l)
         any = true;
     }
     if (r == -ENOBUFS && at == 0)
-        at = l->p.out.len; /* a line without end: nothing we asked for */
+        at = l->p.out.len; /* an endless line: not from our query */
     piped_taken(&l->p, at);
     int64_t mono = clock_mono_ms();
     if (any)

@@ -1,5 +1,7 @@
-/* smi_tables.c: rows become tables. A table of GPUs is whole when it has as many rows as there are GPUs; one of
- * processes never is: it has no rows when there are none, and no end mark. */
+/*
+ * smi_tables.c: assembles rows into tables. A table of GPUs is complete when it has as many rows as there are GPUs. A
+ * table of processes never is: it may have no rows and has no end mark.
+ */
 #include "collect/smi_tables.h"
 
 #include "base/buf.h"
@@ -68,7 +70,7 @@ static bool is_header(struct str line, const char *first_title)
     return str_cut(&rest, ',', &first) && str_eq(str_trim(first), first_title);
 }
 
-/* Not told how many there are, a table is whole when a GPU comes again. */
+/* If the number of GPUs is unknown, a table is complete when a GPU repeats. */
 void smi_tables_gpu(struct smi_tables *t, struct str line)
 {
     struct device_reading d = {.fact = {.mig = -1, .minor = -1}};
@@ -94,7 +96,7 @@ void smi_tables_gpu(struct smi_tables *t, struct str line)
         table_done(t);
 }
 
-/* ---- the table of processes: one not repeated in time is gone ---- */
+/* ---- the table of processes: a process that is not repeated in time is gone ---- */
 
 void smi_tables_app(struct smi_tables *t, struct str line, int64_t mono_ms)
 {

@@ -1,7 +1,7 @@
 /*
- * who.c: looks a process up in /proc and keeps what it found, by (pid, start time). A pid alone means nothing: the
- * start time is read before and after the rest, and again at every question. Names of users come from a thread
- * (worker.h), since a name service may take seconds.
+ * who.c: looks a process up in /proc and caches the result by (pid, start time), since pids are reused. The start time
+ * is read before and after the rest, and again at every lookup. A thread looks up user names (worker.h), since a name
+ * service may take seconds.
  */
 #include "collect/who.h"
 
@@ -22,11 +22,11 @@
 #define WHO_VERIFY_MS  4900 /* a start time read within this is believed: it is a tenth of a millisecond to read */
 #define WHO_REREAD_MS  60000
 #define WHO_FORGET_MS  60000
-#define WHO_NAME_MS    600000 /* a name is looked up again after this */
-#define WHO_NO_NAME_MS 60000  /* and one that was not found after this */
+#define WHO_NAME_MS    600000 /* a name is looked up again after this time */
+#define WHO_NO_NAME_MS 60000  /* and an unknown uid after this time */
 #define WHO_ANCESTORS  64
-#define WHO_ENVIRON    65536 /* bytes of it looked at */
-#define WHO_LAUNCHERS  8     /* ancestors whose command line is looked at */
+#define WHO_ENVIRON    65536 /* bytes of it read */
+#define WHO_LAUNCHERS  8     /* ancestors whose command line is read */
 #define WHO_ARGUMENTS  8192  /* bytes of it */
 
 struct who_entry {
@@ -35,11 +35,11 @@ struct who_entry {
     bool gone;
     int64_t asked_ms, verified_ms, read_ms;
     struct proc_fact fact;
-    char told[64]; /* whose it is, where that is not a uid's name; else empty */
+    char told[64]; /* its owner, if that is not a uid's name; else empty */
 };
 
 struct who_user {
-    int64_t uid, asked_ms; /* asked_ms: when the answer came or was asked for */
+    int64_t uid, asked_ms; /* asked_ms: time of the last request or its result */
     bool wanted, found;
     char name[64];
 };
@@ -71,7 +71,7 @@ static void who_users_fini(void *arg)
     FREE_ALL(u->v, u);
 }
 
-/* In the thread: look up what is wanted, one at a time, without the lock. */
+/* In the thread: looks up the wanted names one at a time, without holding the lock. */
 static void who_users_run(void *arg)
 {
     struct who_users *u = arg;
@@ -97,7 +97,7 @@ static void who_users_run(void *arg)
     pthread_mutex_unlock(&u->lock);
 }
 
-/* The name as far as it is known; ask for it when it is not, or is old. */
+/* The name, if known. Requests a lookup if it is unknown or old. */
 static void who_name(struct who *w, int64_t uid, int64_t now_ms, char ret[64])
 {
     struct who_users *u = w->users;
@@ -129,7 +129,7 @@ struct who_stat {
     uint64_t start;
 };
 
-/* None where it cannot be read: it has ended, or is not ours to see. */
+/* Empty if it cannot be read: the process has ended, or is hidden from us. */
 static struct str who_text(const struct who *w, int32_t pid, const char *name, char *out, size_t size)
 {
     char path[512];
@@ -138,7 +138,7 @@ static struct str who_text(const struct who *w, int32_t pid, const char *name, c
     return n < 0 || (size_t)n >= sizeof(path) ? STR("") : file_small(path, out, size);
 }
 
-/* The program's name stands in parentheses and may hold blanks and parentheses itself: cut at the last one. */
+/* The program's name is in parentheses and may contain spaces and parentheses itself: cut at the last one. */
 static int who_stat(const struct who *w, int32_t pid, struct who_stat *ret)
 {
     char text[1024];
@@ -169,7 +169,7 @@ static int who_stat(const struct who *w, int32_t pid, struct who_stat *ret)
     return -EBADMSG;
 }
 
-/* The number of a user at the beginning of text; -1: there is none. */
+/* The uid at the start of text; -1 if it has no number. */
 static int64_t uid_of(struct str text)
 {
     struct str word;
@@ -204,7 +204,7 @@ static int64_t who_boot_ms(const char *proc)
     return 0;
 }
 
-/* What starts jobs for people and is not one itself. Names as the kernel cuts them: 15 bytes. */
+/* Programs that start jobs for users and are not jobs. Names as the kernel cuts them: 15 bytes. */
 static bool who_starts_jobs(const struct who_stat *s, int32_t pid)
 {
     static const char *const starters[] = {
@@ -221,7 +221,7 @@ static bool who_starts_jobs(const struct who_stat *s, int32_t pid)
            (s->tty != 0 && s->session == pid && ANY(ARRAY_LEN(shells), i, strcmp(s->comm, shells[i]) == 0));
 }
 
-/* See who.h. What cannot be read ends the walk: the job is then as large as we can see. */
+/* See who.h. An unreadable process ends the walk: the job is then the part we can see. */
 static int32_t who_root(const struct who *w, int32_t pid, int32_t ppid, int64_t uid)
 {
     struct who_stat up;
@@ -235,7 +235,7 @@ static int32_t who_root(const struct who *w, int32_t pid, int32_t ppid, int64_t 
     return pid;
 }
 
-/* Arguments joined by blanks; and the program's name where the kernel cut it short. */
+/* Joins the arguments with spaces. Also completes the program's name if the kernel cut it. */
 static void who_cmdline(const struct who *w, struct proc_fact *f)
 {
     char text[CMD_MAX + 1], base[sizeof(f->name)];
@@ -277,8 +277,8 @@ static bool launch_of_env(const struct who *w, int32_t pid, char ret[LAUNCH_MAX]
 }
 
 /*
- * What joins it with processes on other nodes: by its own words, its launcher's (an ancestor of the same job), or its
- * environment where that may be read. Looked for once in a process's life.
+ * Finds the id that joins a process with processes on other nodes: from its arguments, its launcher's (an ancestor in
+ * the same job), or its environment if readable. Runs once in a process's life.
  */
 static void who_launch(const struct who *w, struct proc_fact *f)
 {
@@ -351,8 +351,10 @@ static int64_t who_start_ms(const struct who *w, const struct who_stat *s)
     return w->boot_ms + (int64_t)(s->start % (1ull << 53)) * 1000 / w->hz;
 }
 
-/* Read all of it. The start time must be the same at the end, or we mixed two processes: then it is gone.
- * old: what is known of this pid, or NULL. */
+/*
+ * Reads a whole process. The start time must be the same at the end, otherwise two processes were mixed and this one is
+ * gone. old is the cached entry of this pid, or NULL.
+ */
 static int who_read(const struct who *w, int32_t pid, const struct who_entry *old, struct who_entry *ret)
 {
     char text[4096];
