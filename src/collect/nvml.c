@@ -531,8 +531,7 @@ static int look_after(struct collector *c, const struct reading *reading, struct
     }
     if (o.rescan)
         return rescan(c, now_ms, err);
-    if (lost &&
-        now_ms - c->connected_ms >= c->renew_wait_ms) { /* some GPUs come back only after the library is reloaded */
+    if (lost && now_ms - c->connected_ms >= c->renew_wait_ms) { /* some GPUs need a reloaded library */
         c->renew_wait_ms = MIN(c->renew_wait_ms * 2, (int64_t)LONGEST_MS);
         int gone = disconnect(c, err);
         return gone < 0 ? gone : connect_driver(c, now_ms, err);

@@ -5,7 +5,7 @@
 
 /*
  * Takes a sample of d and sets in a->sample the changes since the previous one. Returns false the first time, and
- * without GPM (then `d->dear.gpm` is 0).
+ * without GPM (nvml_dev.h: gpm is 0 then).
  */
 bool nvml_gpm_read(struct nvml_ask *a, struct nvml_dev *d);
 void nvml_gpm_close(const struct nvml *lib, struct nvml_dev *d);

@@ -381,8 +381,7 @@ static void ask_rows(struct job *j)
     if (!lib->pages || !nvml_may_ask(a, M_rows_remapped)) /* before Ampere pages were retired instead */
         return;
     int rc = lib->pages(j->d->handle, 0, &corrected, NULL);
-    if (rc == 0 ||
-        rc == NVML_TOO_SMALL) /* with NVML_TOO_SMALL the call still returns the number, which is all we need */
+    if (rc == 0 || rc == NVML_TOO_SMALL) /* both set the number of pages */
         rc = lib->pages(j->d->handle, 1, &uncorrected, NULL);
     nvml_answer(a, M_rows_remapped, rc == NVML_TOO_SMALL ? 0 : rc, (int64_t)corrected + uncorrected);
     NVML_ASK(a, M_rows_pending, 1, pages_pending, &u);

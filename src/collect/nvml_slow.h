@@ -25,12 +25,10 @@ void nvml_slow_take(struct nvml_slow *s, size_t i, struct sample *ret, int64_t *
 /* SM use of a process first seen at since_ms, in 0.01 %; -1 unknown. */
 int32_t nvml_slow_sm(struct nvml_slow *s, size_t i, int32_t pid, int64_t since_ms);
 void nvml_slow_procs(struct nvml_slow *s, size_t i, size_t n); /* number of processes, including those without a name */
-void nvml_slow_clock(struct nvml_slow *s, size_t i,
-                     int64_t hz);                            /* current clock of its multiprocessors, at each tick */
-const char *nvml_slow_no_gpm(struct nvml_slow *s, size_t i); /* why it has no activity, as text; NULL if it has */
-void nvml_slow_ecc_now(struct nvml_slow *s, size_t i);       /* the driver reported an error: read ECC immediately */
+void nvml_slow_clock(struct nvml_slow *s, size_t i, int64_t hz); /* its SM clock, at each tick */
+const char *nvml_slow_no_gpm(struct nvml_slow *s, size_t i);     /* why it has no activity, as text; NULL if it has */
+void nvml_slow_ecc_now(struct nvml_slow *s, size_t i); /* the driver reported an error: read ECC immediately */
 
-int nvml_slow_bad(struct nvml_slow *s);          /* an NVML code bad for the whole driver, or 0 */
-bool nvml_slow_mig_changed(struct nvml_slow *s); /* the list of MIG instances has changed */
-int64_t nvml_slow_stuck_ms(struct nvml_slow *s,
-                           int64_t now_ms); /* how long the call in progress has taken; 0 if none */
+int nvml_slow_bad(struct nvml_slow *s);                          /* an NVML code bad for the whole driver, or 0 */
+bool nvml_slow_mig_changed(struct nvml_slow *s);                 /* the list of MIG instances has changed */
+int64_t nvml_slow_stuck_ms(struct nvml_slow *s, int64_t now_ms); /* of the call in progress; 0 if none */

@@ -126,8 +126,7 @@ static bool add_children(struct proc_cpu *p, const struct tree *t, int32_t pid, 
     snprintf(path, sizeof(path), "%s/%d/task/%s/children", p->proc, pid, tid);
     p->files++;
     int n = file_read_small(path, p->children, CHILDREN_MAX);
-    if (n <
-        0) { /* a thread that has ended; the first one stays as long as the process, unless the kernel has no list */
+    if (n < 0) { /* the thread has ended, or the kernel has no list */
         struct cpu_proc gone;
         return strtol(tid, NULL, 10) != pid || !read_stat(p, pid, &gone);
     }

@@ -21,9 +21,8 @@ void who_set_pods(struct who *w,
  * - a shell that leads a session with a terminal: an interactive shell
  */
 int who_ask(struct who *w, int32_t pid, int64_t now_ms, struct proc_fact *ret);
-bool who_settle(struct who *w,
-                int64_t max_ms); /* waits shortly for names being looked up; false: some are still missing */
-void who_sweep(struct who *w, int64_t now_ms); /* drops entries that were not queried for a minute */
+bool who_settle(struct who *w, int64_t max_ms); /* waits for names being looked up; false: some are missing */
+void who_sweep(struct who *w, int64_t now_ms);  /* drops entries that were not queried for a minute */
 
 /* Start time of the process that has this number now, as in its fact; -ESRCH if no process has it. */
 int64_t who_began_ms(int32_t pid);
