@@ -8,16 +8,16 @@
 #include "wandb_pull/errand.h"
 
 struct artifact_get {
-    /* told, and borrowed */
+    /* set by the caller, borrowed */
     const char *entity, *project;
     const char *name; /* "all_runs_data:latest" */
     const char *file; /* "all_runs_data.csv" */
     size_t max;       /* bytes of it; 0: WANDB_ANSWER_MAX */
 
-    /* found out */
+    /* results */
     int step;
-    bool found;       /* there is such a version; else nothing more is asked, and that is no error */
-    bool empty;       /* but it does not have the file: no error, either */
+    bool found;       /* false: there is no such version. The errand then ends without an error */
+    bool empty;       /* the version lacks the file: no error, either */
     char *id, *url;   /* of the version; of the file */
     char *cursor;     /* of its list of files */
     struct buf bytes; /* the file */

@@ -1,6 +1,6 @@
 /*
- * ask.h: what a pull asks of W&B, in the words its own client uses, and the shape of the answers. Pure: text in, text
- * out. An answer that lacks what says whether it is complete is an error, never a short list.
+ * ask.h: the GraphQL queries of a pull, worded as the vendor's client does, and the readers of their replies. Pure:
+ * text in, text out. A reply without the fields that tell whether it is complete is an error, never a short list.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 struct buf;
 
-#define ASK_PAGE     1000 /* runs of a page, where the server takes it */
+#define ASK_PAGE     1000 /* runs of a page, if the server accepts it */
 #define ASK_PAGE_MIN 10
 #define ASK_PROJECTS 200 /* projects of a page */
 #define ASK_CURSOR   4096
@@ -23,7 +23,7 @@ extern const char ask_projects[], ask_events[];
 #define ASK_RUNS_OP     "Runs"
 #define ASK_EVENTS_OP   "RunFullHistory"
 void ask_projects_variables(struct buf *ret, const char *team, const char *cursor);
-/* fields: enum run_field of wandb_pull/run.h, what rules look at and whether CPUs are wanted. */
+/* fields: enum run_field of wandb_pull/run.h, from rules_fields() plus RUN_CPUS if CPUs are wanted. */
 void ask_runs(struct buf *ret, unsigned fields);
 /* Runs that were created before before_ms, the oldest first. */
 void ask_runs_variables(struct buf *ret, const char *team, const char *project, const char *cursor, int n,
@@ -33,14 +33,14 @@ void ask_path_part(struct buf *ret, const char *part); /* "/part", escaped as ad
 /* "/files/team/project/run/file", each part escaped. */
 void ask_run_path(struct buf *ret, const char *team, const char *project, const char *run, const char *file);
 
-/* A page: the list of its edges, borrowed from data, and where the next one begins. */
+/* A page: the list of its edges, borrowed from data, and the cursor of the next one. */
 struct ask_page {
     const json_t *edges;
     const char *cursor; /* NULL: this was the last */
-    int64_t count;      /* runs in all; -1: not told */
+    int64_t count;      /* total number of runs; -1: unknown */
 };
-/* -EBADMSG with a sentence for whatever is not a whole page. before: the cursor it was asked with. */
+/* -EBADMSG with a message in err if it is not a whole page. before: the cursor of the query. */
 int ask_projects_read(const json_t *data, const char *before, struct ask_page *ret, struct err *err);
 int ask_runs_read(const json_t *data, const char *before, struct ask_page *ret, struct err *err);
-/* The list of samples: NULL when the run has none. -ENOENT: there is no such run (any more). */
+/* The list of samples; NULL if the run has none. Returns -ENOENT if the run does not exist (any longer). */
 int ask_events_read(const json_t *data, const json_t **ret, struct err *err);

@@ -1,5 +1,4 @@
-/* blacklist.h: the dashboard's list of runs that count nowhere: a JSON file, and where the config says so an artifact.
- */
+/* blacklist.h: the dashboard's list of runs that are not counted: a JSON file, or the artifact named in the config. */
 #pragma once
 
 #include "base/str.h"
@@ -19,8 +18,8 @@ void blacklist_fini(struct blacklist *b);
 #define AUTO_BLACKLIST __attribute__((cleanup(blacklist_fini))) struct blacklist
 
 /*
- * The newest version of the config's artifact (its file NAME.json) takes the place of the list that is stored. 1: it
- * did; 0: the config names none, or there is none at W&B, and the stored one stays. -errno: it could not be read, and
- * the stored one stays. The loop runs meanwhile.
+ * Replaces the stored list by the newest version of the config's artifact (its file NAME.json). Returns 1 if it did; 0
+ * if the config names none, or W&B does not have it; -errno if it could not be read. With 0 and -errno the stored list
+ * stays. Runs the event loop while it waits.
  */
 int blacklist_pull(struct wandb *w, const struct wandb_config *c, struct wandb_store *s, struct err *err);

@@ -1,4 +1,6 @@
-/* cmd_explain.c: `muster wandb explain RUN`: how its GPUs were counted; asked of W&B, or of the store when offline.
+/*
+ * cmd_explain.c: `muster wandb explain RUN`: explains how the run's GPUs were counted, from W&B or, offline, from the
+ * store.
  */
 #include <errno.h>
 
@@ -18,13 +20,13 @@
 #include "wandb_pull/explain.h"
 
 #define OUT_MAX (16u << 20)
-#define TRIES   4 /* somebody is waiting */
+#define TRIES   4 /* a user is waiting */
 
 struct explain_conf {
     struct talk_conf talk;
     struct client_conf client;
     bool offline, json;
-    struct run_path path; /* what RUN is; no option */
+    struct run_path path; /* parsed RUN; not an option */
 };
 
 static const struct opt explain_opts[] = {
@@ -138,7 +140,7 @@ static int fetch_metadata(struct talk *t, const struct run_path *p, struct run_n
 
 /* ---- the hub ---- */
 
-/* Its own job, or the one of that host that has most of its time; "" where there is none. */
+/* Finds the run's own job, or the job of its host with the longest overlap; "" if none. */
 static void most_of(const json_t *jobs, const struct run_path *path, const struct run_node *run, char ret[32])
 {
     char own[JOB_ID_LEN];
@@ -178,7 +180,7 @@ static int ask_page(const struct explain_conf *conf, const struct run_node *run,
     return r;
 }
 
-/* Where a hub that is named says what it did. */
+/* Finds the address of its page at a hub, if --hub is given. */
 static void find_page(const struct explain_conf *conf, const struct run_node *run, struct buf *out)
 {
     char id[32] = "", brief[256];
@@ -207,7 +209,7 @@ static int show(const struct explain_conf *conf, struct talk *t, struct run_node
             RULES_NEED_METADATA &&
         fetch_metadata(t, p, run, err) < 0)
         return -EIO;
-    look_up(t, p, &s, NULL); /* what cannot be read is not compared */
+    look_up(t, p, &s, NULL); /* an unreadable store is not compared */
     struct explain_ask ask = {.config = t->config,
                               .path = p,
                               .run = run,

@@ -71,7 +71,7 @@ static void count(struct buf *out, uint64_t n, const char *what) /* "1 run", "20
     buf_addf(out, "%s %s%s", grouped(n, text), what, n == 1 ? "" : "s");
 }
 
-/* Of all runs that may come, how many are still to be done: those listed so far speak for the rest. */
+/* Estimates the total number of runs that count: assumes that runs not listed yet count as often as the listed ones. */
 static uint64_t expected_runs(const struct pull_state *s)
 {
     if (!s->listing || s->listed == 0 || s->listed_of <= s->listed)
@@ -138,7 +138,7 @@ static int tell_failed(void *arg, const char *team, const char *project, const c
     return wandb_event_put(f->store, &e, NULL) < 0;
 }
 
-/* What was asked for is not what was meant, perhaps. */
+/* Warns if the options probably do not match the user's intent. */
 static void warn_empty(const struct pull_sum *sum)
 {
     char from[16], to[16];
@@ -176,7 +176,7 @@ static int close_up(const struct pull_conf *conf, struct wandb_store *store, con
     AUTO_BUF line = BUF_INIT(1024);
     struct err err = {0};
 
-    warn_empty(sum); /* before what failed: the last line is why */
+    warn_empty(sum); /* before the failures: the last line is the reason */
     wandb_failed_each(store, &sum->pull, tell_failed, &f, NULL);
     if (s->runs_failed)
         cli_fail(&wandb_pull_help, 0, "metrics of %s %s could not be had, as of %s", grouped(s->runs_failed, a),
@@ -191,7 +191,7 @@ static int close_up(const struct pull_conf *conf, struct wandb_store *store, con
         return cli_fail(&wandb_pull_help, EXIT_REACH, "%s", err.msg);
     buf_addc(&line, '\n');
     int r = conf->quiet ? EXIT_OK : cli_print(&wandb_pull_help, &line);
-    if ((sum->complete || !sum->pull.resumed) && r == EXIT_OK) /* what is missing may take days: once, and at the end */
+    if ((sum->complete || !sum->pull.resumed) && r == EXIT_OK) /* not after each resumed run */
         r = wandb_overlap_tell(&wandb_pull_help, t, store, sum->pull.from, sum->pull.to, conf->quiet);
     return sum->complete ? r : EXIT_REACH;
 }

@@ -1,6 +1,6 @@
 /*
- * cmd_talk.h: what the verbs of `muster wandb` that speak to W&B share: their options, the config, the key, a client
- * on a loop of its own.
+ * cmd_talk.h: shared by the verbs of `muster wandb` that connect to W&B: their options, the config, the key, a client
+ * on its own event loop.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 /* Where the runs are that were pulled. */
 struct runs_conf {
     char *data, *store, *password_file;
-    int64_t epoch; /* of the hub that leads and started this; 0: a person did */
+    int64_t epoch; /* of the leading hub that started this; 0: a user started it */
 };
 #define RUNS_OPTS(strct, field)                                                                                        \
     OPTN(strct, "data", field.data, 'd', OPT_PATH, NULL, "DIR", "folder of wandb.db",                                  \
@@ -53,14 +53,16 @@ struct talk {
     struct buf key;
     struct event_base *base;
     struct wandb *w;
-    const char *base_url; /* of the server that is asked: the flag's, WANDB_BASE_URL's or the config's */
-    char where[PATH_MAX]; /* the runs are; a folder is there when `make` was asked for */
+    const char *base_url; /* of the W&B server: from the flag, WANDB_BASE_URL or the config */
+    char where[PATH_MAX]; /* place of the runs; with `make`, the folder exists */
     const char *shown;    /* the same without a password */
     int64_t epoch;
 };
 
-/* A verb whose struct of options begins with a talk_conf. What run gave; or -EINVAL for what the user can mend in flags
- * or config. make: DIR is made where it is not. */
+/*
+ * Runs a verb whose struct of options starts with a talk_conf. Returns the result of run, or -EINVAL for mistakes in
+ * flags or config. make: create DIR if it does not exist.
+ */
 struct cmd_call;
 int talk_run(struct cmd_call *c, bool make, int (*run)(struct cmd_call *c, struct talk *t));
 void talk_close(struct talk *t);
@@ -68,7 +70,7 @@ void talk_close(struct talk *t);
 
 /* Which server: the flag's (NULL: not given), else WANDB_BASE_URL's, else the config's. */
 const char *talk_base_url(const char *flag, const struct wandb_config *c);
-/* That place alone, for verbs that only read what is kept. */
+/* Only the place, for verbs that only read the store. */
 int talk_place(const struct runs_conf *conf, bool make, struct talk *ret, struct err *err);
 struct wandb_store;
 int talk_store(const struct talk *t, bool write, struct wandb_store **ret, struct err *err);

@@ -1,6 +1,5 @@
 /*
- * cmd_wandb.c: `muster wandb VERB`: the table of what may follow. Each verb has a file of its own, cmd_VERB.c, here or
- * in wandb_push/.
+ * cmd_wandb.c: `muster wandb VERB`: the table of verbs. Each verb has its own file, cmd_VERB.c, here or in wandb_push/.
  */
 #include <string.h>
 

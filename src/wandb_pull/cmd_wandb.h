@@ -10,8 +10,10 @@
 WANDB_VERBS(X)
 #undef X
 
-/* After a pull: runs that share a host are events, said, and W&B's own alert where the config wants it. An exit code;
- * what failed is said. */
+/*
+ * After a pull: logs runs that share a host as events, and sends W&B's own alert if the config enables it. Prints
+ * failures. Returns an exit code.
+ */
 struct talk;
 struct wandb_store;
 int wandb_overlap_tell(const struct opt_cmd *help, struct talk *t, struct wandb_store *store, int32_t from, int32_t to,

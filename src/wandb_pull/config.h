@@ -1,9 +1,10 @@
 /*
- * config.h: the settings of a pull: config.yaml of the W&B dashboard as it is (docs/wandb.md), with keys of our own in
- * the same file. Keys that are not known are none of our business: testmode, wandb_dir, max_workers and the like.
+ * config.h: the settings of a pull: config.yaml of the W&B dashboard unchanged (docs/wandb.md), plus keys of our own.
+ * Unknown keys are ignored: testmode, wandb_dir, max_workers and the like.
  *
- * G1 All of it or none: the first mistake is named with its place, and nothing comes of it. G2 A config never changes
- * once it is read; what it returns lives as long as it does. G3 It holds no key of W&B (wandb_pull/key.h).
+ * G1 A config is read completely or not at all. The first mistake is reported with its place.
+ * G2 A config is immutable. What it returns lives as long as the config.
+ * G3 It does not contain the key of W&B (wandb_pull/key.h).
  */
 #pragma once
 
@@ -14,19 +15,19 @@
 #include "people/people.h"
 
 #define WANDB_BASE_URL    "https://api.wandb.ai"
-#define WANDB_SAMPLES     10000 /* most samples asked of a run, unless told */
+#define WANDB_SAMPLES     10000 /* default maximum of samples per run */
 #define WANDB_SAMPLES_MIN 100
-#define WANDB_FLIGHT      32 /* requests under way, unless told */
+#define WANDB_FLIGHT      32 /* default number of concurrent requests */
 
 struct rules;
 
-/* Where something is kept in W&B; each NULL where it was not told. */
+/* A place in W&B; members are NULL if not configured. */
 struct wandb_place {
     const char *entity, *project;
-    const char *name; /* of an artifact; of the dashboard: the tag of the newest tables, "latest" unless told */
+    const char *name; /* of an artifact; of the dashboard: the tag of the newest tables (default "latest") */
 };
 
-/* CPUs that a company is lent beside its nodes. */
+/* CPUs lent to a company in addition to its nodes. */
 struct cpu_lent {
     const char *company;
     int32_t cpus;
@@ -37,43 +38,46 @@ struct wandb_config {
     uint64_t hash;    /* of the text: two pulls with another hash are not the same pull */
 
     struct people *people;                            /* the companies: people_companies() */
-    struct zone *zone;                                /* of days; Asia/Tokyo unless told */
-    const char *zone_name;                            /* as zone_load takes it */
+    struct zone *zone;                                /* of days; default Asia/Tokyo */
+    const char *zone_name;                            /* as for zone_load */
     size_t n_ignore_tags;                             /* in lower case: */
-    const char *const *ignore_tags;                   /* runs that have one are not ours */
-    bool enable_alert;                                /* overlaps go to W&B as an alert */
-    struct wandb_place dashboard, dataset, blacklist; /* blacklist.name NULL: there is none */
-    const char *deleted_name;                         /* artifact of deleted runs; NULL: not told */
+    const char *const *ignore_tags;                   /* runs with one of these tags are not counted */
+    bool enable_alert;                                /* send overlaps to W&B as an alert */
+    struct wandb_place dashboard, dataset, blacklist; /* `blacklist.name` is NULL if not configured */
+    const char *deleted_name;                         /* artifact of deleted runs; NULL if not configured */
     struct rules *rules;                              /* how many GPUs a run has: wandb_pull/rule.h */
 
-    /* our own keys; zero or NULL where not told, but where it says otherwise */
-    const char *base_url; /* WANDB_BASE_URL unless told; without a slash at the end */
-    int32_t samples;      /* of a run, at most; WANDB_SAMPLES unless told */
-    int32_t in_flight;    /* requests under way at once; WANDB_FLIGHT unless told */
-    int32_t rate_milli;   /* requests in 1000 s at most; 0: as the server's headers say */
+    /* our own keys; zero or NULL if not configured, except where noted */
+    const char *base_url; /* default WANDB_BASE_URL; without a trailing slash */
+    int32_t samples;      /* maximum per run; default WANDB_SAMPLES */
+    int32_t in_flight;    /* maximum concurrent requests; default WANDB_FLIGHT */
+    int32_t rate_milli;   /* maximum requests in 1000 s; 0: limited by the server's headers only */
     size_t n_cpu_tables;
-    struct cpu_lent *cpu_tables; /* companies that have tables of CPU hours, too */
-    int32_t project_start;       /* day: the beginning when only the end is told; 2024-10-25 unless told */
+    struct cpu_lent *cpu_tables; /* companies that also have tables of CPU hours */
+    int32_t project_start;       /* day: start if only the end is given; default 2024-10-25 */
 
-    struct arena arena; /* of the text above; nobody else's business */
+    struct arena arena; /* of the text above; private */
 };
 
-/* text: at most 1 MiB. path: what errors call it, copied. The caller owns *ret: wandb_config_free. */
+/* text: at most 1 MiB. path: its name in errors, copied. Free *ret with wandb_config_free. */
 int wandb_config_read(struct str text, const char *path, struct wandb_config **ret, struct err *err);
 int wandb_config_load(const char *path, struct wandb_config **ret, struct err *err);
 void wandb_config_free(struct wandb_config *c);
 
-/* The company that has a W&B team; the first by name. NULL: none. */
+/* The company of a W&B team; the first by name. NULL if not found. */
 const struct company *wandb_config_company(const struct wandb_config *c, const char *team);
-/* Whether nodes may be assigned on any of the days [from, to], so that the team is worth asking for: old rule, from the
- * first step of its schedule until the day of a last step of 0 nodes. */
+/*
+ * True if the company may have nodes on any of the days [from, to], so that the team must be queried. By the old rule:
+ * from the first step of its schedule until the day of a last step of 0 nodes.
+ */
 bool wandb_company_active(const struct company *co, int32_t from, int32_t to);
 
 /*
- * The days of a pull by the old tool's rule, today as the zone has it: neither told: yesterday; only the end: from
- * project_start; only the start: until yesterday. -EINVAL: the start is after the end. INT32_MIN: not told.
+ * The days of a pull by the old tool's rule, with today in the config's zone. INT32_MIN means not given. Neither given:
+ * yesterday. Only the end: from project_start. Only the start: until yesterday. Returns -EINVAL if the start is after
+ * the end.
  */
 int wandb_config_days(const struct wandb_config *c, int32_t today, int32_t *from, int32_t *to, struct err *err);
 
-/* How many samples to ask of a run: one for each minute of its life, within WANDB_SAMPLES_MIN and c->samples. */
+/* Number of samples to request of a run: one for each minute of its life, within WANDB_SAMPLES_MIN and c->samples. */
 int32_t wandb_config_samples(const struct wandb_config *c, int64_t created_ms, int64_t heartbeat_ms);

@@ -91,7 +91,7 @@ const json_t *answer_at(const json_t *data, const char *path)
     while (data && str_cut(&rest, '.', &key)) {
         char name[64];
         snprintf(name, sizeof(name), "%.*s", STR_ARG(key));
-        data = json_object_get(data, name); /* NULL of what is no object */
+        data = json_object_get(data, name); /* returns NULL if data is not an object */
     }
     return data;
 }

@@ -65,7 +65,7 @@ static bool samples(struct walk *w)
     return scan_took(&w->at, ']');
 }
 
-/* An object on the way down: names[0] is the member to follow, all else is passed over. */
+/* An object on the path: follows the member names[0], skips all others. */
 static bool follow(struct walk *w, const char *const *names)
 {
     struct str key, passed;
@@ -73,7 +73,7 @@ static bool follow(struct walk *w, const char *const *names)
 
     if (!names[0])
         return samples(w);
-    if (!scan_took(&w->at, '{') || scan_took(&w->at, '}')) /* an empty one lacks it: the library says how */
+    if (!scan_took(&w->at, '{') || scan_took(&w->at, '}')) /* an empty object lacks it: the library makes the error */
         return false;
     do {
         if (!scan_string(&w->at, &key, &escaped) || !scan_took(&w->at, ':') || str_starts(key, "error") || escaped)
@@ -89,7 +89,7 @@ static bool follow(struct walk *w, const char *const *names)
     return scan_took(&w->at, '}') && found;
 }
 
-/* ---- the answer ---- */
+/* ---- the reply ---- */
 
 static int64_t by_library(const char *what, struct str body, events_fn *each, void *arg, struct err *err)
 {

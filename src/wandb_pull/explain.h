@@ -1,4 +1,6 @@
-/* explain.h: how the GPUs of a run were counted: every rule, every value it looked at, and whether the run counts. */
+/*
+ * explain.h: explains how the GPUs of a run were counted: every rule, every value it read, and whether the run counts.
+ */
 #pragma once
 
 #include "wandb_pull/rule.h"
@@ -8,14 +10,14 @@ struct explain_ask {
     const struct wandb_config *config;
     const struct run_path *path;
     struct run_node *run;
-    /* what the last pull made of it; rule NULL: nothing is known */
+    /* result of the last pull; rule NULL: unknown */
     int32_t stored_gpus;
     const char *stored_rule;
-    bool barred;      /* the blacklist has it */
-    const char *page; /* what a hub says it did on its host; NULL: nobody was asked, or it knows nothing of it */
+    bool barred;      /* the run is on the blacklist */
+    const char *page; /* its page at a hub; NULL if none */
 };
-/* The day rules go by: on which it was created. */
+/* The day that rules use: the day on which the run was created. */
 int32_t explain_day(const struct wandb_config *c, const struct run_node *r);
-/* Metadata that rules look at must have been told (rules_apply says so). */
+/* Metadata that rules need must be loaded (see rules_apply). */
 void explain_text(struct buf *out, const struct explain_ask *ask);
 void explain_json(struct buf *out, const struct explain_ask *ask);

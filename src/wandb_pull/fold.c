@@ -1,6 +1,6 @@
 /*
- * fold.c: adds samples up. A sample is read by a scanner of its own, which takes decimal text as it stands: a JSON
- * library would make doubles of it, and a tree of a hundred values to keep two of.
+ * fold.c: aggregates samples. It has its own scanner, which reads decimal text exactly. A JSON library would make
+ * doubles of it, and a tree of a hundred values to keep two of them.
  */
 #include "wandb_pull/fold.h"
 
@@ -11,7 +11,7 @@
 #include "report/report.h"
 #include "wandb_pull/scan.h"
 
-#define KEY_MAX   512        /* bytes of a key with escapes; a longer one is none of ours */
+#define KEY_MAX   512        /* bytes of a key with escapes; longer keys are ignored */
 #define SECOND_NS 1000000000 /* _timestamp is read to the nanosecond */
 
 enum family { FAMILY_UTIL, FAMILY_MEM, FAMILIES };
@@ -25,9 +25,9 @@ struct heap {
 struct fold {
     const struct zone *zone;
     int32_t from, to;
-    int32_t lo, hi; /* days touched since the reset; lo > hi: none */
+    int32_t lo, hi; /* days touched since the reset; lo > hi if none */
     size_t samples;
-    int64_t day_ms, next_ms; /* the day of the last sample, so that the zone is asked once a day */
+    int64_t day_ms, next_ms; /* the day of the last sample, so that the zone is queried once a day */
     int32_t day;
     struct heap (*days)[FAMILIES];
 };
@@ -59,7 +59,10 @@ void fold_reset(struct fold *f)
 
 /* ---- keys ---- */
 
-/* A key without its escapes into out; those of other than ASCII become '?', which no key of ours has. */
+/*
+ * Copies a key without its escapes into out. Escaped characters outside ASCII become '?', which no key of ours
+ * contains.
+ */
 static struct str unescape(struct str key, char out[KEY_MAX])
 {
     size_t n = 0;
@@ -121,7 +124,7 @@ static void sample_take(struct sample *s, struct str key, struct str text)
     int64_t v;
     if (str_eq(key, "_timestamp")) {
         s->timed = str_fixed(text, SECOND_NS, &v) && v >= 0;
-        s->at_ms = s->timed ? v / 1000000 : 0; /* not rounded: the last moment of a day is of that day */
+        s->at_ms = s->timed ? v / 1000000 : 0; /* not rounded: the last instant of a day belongs to that day */
     } else if ((family = family_of(key)) >= 0 && str_fixed(text, PERCENT_ONE, &v) && v >= 0 &&
                v <= FOLD_PERCENT_MAX * PERCENT_ONE) {
         heap_join(&s->heaps[family], &(struct heap){.sum = v, .n = 1, .max = v});

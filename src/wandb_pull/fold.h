@@ -1,11 +1,13 @@
 /*
- * fold.h: adds a run's system metrics up, sample by sample, to means and maxima of its days. Fed one `events` string at
- * a time, so that nothing but sums is kept; used again for run after run.
+ * fold.h: aggregates a run's system metrics, sample by sample, to means and maxima per day. Fed one `events` string at
+ * a time, so that it only keeps sums; reused for run after run.
  *
- * F1 Exact: values are decimal text taken to 1e-9 %, sums are whole numbers, a mean is rounded once, half away from
- * zero. F2 Days are those of the zone, the same as the hours'. F3 Keys are system.gpu.<digits>.gpu and .memory, with or
- * without a label of a node (/l:NAME) behind; nothing else, system.gpu.process.* least of all. F4 All GPUs and nodes of
- * a day are one heap, as the old tool had it. F5 A string that is not a JSON object is refused whole.
+ * F1 Exact: values are decimal text read to 1e-9 %, sums are integers, a mean is rounded once, half away from zero.
+ * F2 Days are days of the zone, as for hours.
+ * F3 Keys are system.gpu.<digits>.gpu and .memory, with or without a label of a node (/l:NAME) behind. All other keys
+ *    are ignored, also system.gpu.process.*.
+ * F4 All GPUs and nodes of a day are aggregated together, as in the old tool.
+ * F5 A string that is not a JSON object is rejected as a whole.
  */
 #pragma once
 
@@ -28,7 +30,9 @@ void fold_reset(struct fold *f); /* for the next run */
 /* 0, or -EBADMSG, -EMSGSIZE: not a sample, and nothing of it counts. */
 int fold_add(struct fold *f, struct str event);
 
-/* What is known of a day, into have and the four it speaks of; false: nothing, as when there was one sample or none in
- * all. The rest of ret stays as it is. */
+/*
+ * Sets the known values of a day and the flag `have`. Returns false if no value is known, e.g. if there was at most one
+ * sample in total. The rest of ret stays unchanged.
+ */
 bool fold_get(const struct fold *f, int32_t day, struct wandb_day *ret);
-bool fold_any(const struct fold *f); /* is something known of any day? */
+bool fold_any(const struct fold *f); /* is there a value for any day? */

@@ -1,4 +1,4 @@
-/* key.c: looks for the key in each place in turn. */
+/* key.c: searches the places of the key in order. */
 #include "wandb_pull/key.h"
 
 #include <errno.h>
@@ -18,7 +18,10 @@ void key_wipe(struct buf *key)
 
 /* ---- netrc ---- */
 
-/* The next word: between blanks, or between double quotes with backslashes. False: there is none, or it is cut off. */
+/*
+ * Reads the next word: between spaces, or between double quotes with backslashes. Returns false at the end, or if the
+ * text is cut off.
+ */
 static bool word(struct str *rest, struct buf *ret, bool *bad)
 {
     size_t i = 0;
@@ -129,7 +132,7 @@ static int from_file(const char *path, struct buf *ret, struct err *err)
     return r;
 }
 
-/* -ENOENT without a sentence: there is none in it, or no such file. */
+/* Returns -ENOENT without a message if netrc does not exist or does not have the host. */
 static int from_netrc(const struct key_ask *ask, char path[512], struct buf *ret, struct err *err)
 {
     const char *named = ask->netrc ? ask->netrc : getenv("NETRC"), *home = getenv("HOME");

@@ -9,18 +9,19 @@
 
 struct buf;
 
-#define KEY_MAX 1024 /* bytes; how long one is, is not ours to say */
+#define KEY_MAX 1024 /* bytes; W&B may choose the length of keys */
 
 struct key_ask {
     const char *flag;     /* --api; NULL or empty: not given */
     const char *file;     /* --key-file; likewise */
-    const char *base_url; /* whose host netrc is asked for */
-    const char *env;      /* NULL: $WANDB_API_KEY; "": none */
+    const char *base_url; /* its host is looked up in netrc */
+    const char *env;      /* NULL: $WANDB_API_KEY; "": not set */
     const char *netrc;    /* NULL: $NETRC, else ~/.netrc */
 };
 /*
- * ret: the key, to be wiped by key_wipe. -ENOENT with a sentence that lists where one was looked for; -EINVAL: what was
- * found is not a key (spaces or control characters in it); or a file that cannot be read, or that others can read.
+ * ret: the key; wipe it with key_wipe. Returns -ENOENT with a message that lists the places searched; -EINVAL if the
+ * text found is not a key (spaces or control characters in it); or an error if a file is not readable, or is readable
+ * by others.
  */
 int key_find(const struct key_ask *ask, struct buf *ret, struct err *err);
 void key_wipe(struct buf *key); /* overwrites it, and frees */

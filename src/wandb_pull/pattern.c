@@ -1,7 +1,7 @@
 /*
- * pattern.c: runs regular expressions by Thompson's method: the expression becomes a program, and all threads of it
- * step through the text together, the one that would be tried first in front. Jumps are relative, so that a piece of
- * program can be moved and copied.
+ * pattern.c: runs regular expressions by Thompson's method. The expression is compiled to a program. All threads of it
+ * step through the text together, the preferred one first. Jumps are relative, so that pieces of a program can be moved
+ * and copied.
  */
 #include "wandb_pull/pattern.h"
 
@@ -20,7 +20,7 @@ struct set {
 
 struct step {
     uint8_t code, slot; /* slot: of CODE_SAVE */
-    int16_t a, b;       /* where to go on, from here: a is tried first */
+    int16_t a, b;       /* relative jump targets: a is tried first */
     struct set set;
 };
 
@@ -157,7 +157,7 @@ static int emit(struct parse *s, struct step step)
     return 0;
 }
 
-/* Room for one step at `where`; what was there moves up. */
+/* Inserts one step at `where`; the steps from there on move up. */
 static int insert(struct parse *s, size_t where, struct step step)
 {
     int r = emit(s, step);
@@ -181,7 +181,7 @@ static int copy(struct parse *s, size_t from, size_t n)
     return r;
 }
 
-/* What stands from `from` on, least to most times; most -1: without end. */
+/* Repeats the steps from `from` on, from `least` up to `most` times; -1 in most: no limit. */
 static int repeat(struct parse *s, size_t from, int least, int most, bool lazy)
 {
     size_t n = s->p->n - from;
@@ -196,7 +196,7 @@ static int repeat(struct parse *s, size_t from, int least, int most, bool lazy)
     if (r == 0 && most < 0) {
         size_t last = s->p->n - n;
         if (least > 0) {
-            r = emit(s, split(lazy, (int16_t)-len, 1)); /* once more, or on */
+            r = emit(s, split(lazy, (int16_t)-len, 1)); /* repeat, or continue */
         } else {
             r = insert(s, last, split(lazy, 1, (int16_t)(len + 2)));
             r = r ?: emit(s, (struct step){.code = CODE_JUMP, .a = (int16_t)(-len - 1)});
@@ -204,7 +204,7 @@ static int repeat(struct parse *s, size_t from, int least, int most, bool lazy)
         return r;
     }
     for (int i = least; i < most && r == 0; i++) {
-        if (i > 0) /* at 0, what stands there already is the first that may be left out */
+        if (i > 0) /* at 0, the existing steps are already the first optional copy */
             r = copy(s, s->p->n - n, n);
         r = r ?: insert(s, s->p->n - n, split(lazy, 1, (int16_t)(len + 1)));
     }
@@ -324,7 +324,7 @@ static int read_choice(struct parse *s)
 {
     struct step *steps = s->p->steps;
     size_t from = s->p->n;
-    int16_t jump = -1; /* the last of those to the end, each of which names the one before */
+    int16_t jump = -1; /* the last of the jumps to the end, each of which holds the one before */
     int r = 0;
     do {
         while (r == 0 && more(s) && !at(s, ')') && !at(s, '|')) {
@@ -374,7 +374,7 @@ void pattern_free(struct pattern *p)
 
 struct thread {
     uint16_t pc;
-    int32_t begin, slot[2]; /* where it began, and what the group has; -1: nothing yet */
+    int32_t begin, slot[2]; /* start of the match, and of the group; -1: not set */
 };
 
 struct crowd {
@@ -396,7 +396,10 @@ static bool passes(enum code code, struct str text, size_t i)
     return code == CODE_BEGIN ? i == 0 : code == CODE_END ? i == text.len : edge == (code == CODE_EDGE);
 }
 
-/* t and all it leads to without taking a byte, in the order they would be tried. stack: PATTERN_OPS + 1 of them. */
+/*
+ * Adds t and all threads it leads to without consuming a byte, in order of preference. stack: room for PATTERN_OPS + 1
+ * threads.
+ */
 static void crowd_add(const struct pattern *p, struct crowd *c, struct thread *stack, struct thread t, struct str text,
                       size_t i)
 {
@@ -442,7 +445,7 @@ bool pattern_find(const struct pattern *p, struct str text, struct str *ret)
         return false;
     now->mark = ++mark;
     for (size_t i = 0; i <= text.len; i++) {
-        if (won.begin < 0) /* the first that matches wins: nobody begins behind it */
+        if (won.begin < 0) /* the leftmost match wins: no thread starts after it */
             crowd_add(p, now, stack, (struct thread){0, (int32_t)i, {-1, -1}}, text, i);
         next->mark = ++mark;
         next->n = 0;
@@ -452,7 +455,7 @@ bool pattern_find(const struct pattern *p, struct str text, struct str *ret)
             if (s->code == CODE_MATCH) {
                 won = t;
                 won_end = i;
-                break; /* those behind it would have been tried later */
+                break; /* the threads behind it have lower preference */
             }
             if (i < text.len && set_has(&s->set, (unsigned char)text.p[i])) {
                 t.pc++;

@@ -1,8 +1,8 @@
 /*
- * pattern.h: regular expressions whose cost is bounded whatever they are and whatever they are given: every place of
- * the text is visited once per instruction, nothing is tried again. What they have: . [a-z] [^x] \d \w \s \b and their
- * capitals, ^ $, ( ) (?: ), |, * + ? {n} {n,} {n,m} and their lazy forms, (?i) in front. No back-references, no
- * look-around. Bytes, not characters: é is two of them.
+ * pattern.h: regular expressions with bounded cost for any expression and text: every position of the text is visited
+ * once per instruction, without backtracking. Supported: . [a-z] [^x] \d \w \s \b and their capitals, ^ $, ( ) (?: ),
+ * |, * + ? {n} {n,} {n,m} and their lazy forms, (?i) in front. No back-references, no look-around. Bytes, not
+ * characters: é is two of them.
  */
 #pragma once
 
@@ -13,9 +13,11 @@
 #define PATTERN_DEPTH 16  /* parentheses */
 
 struct pattern;
-/* -EINVAL with a sentence. */
+/* Returns 0, or -EINVAL with a message in err. */
 int pattern_new(struct str text, struct pattern **ret, struct err *err);
 void pattern_free(struct pattern *p);
-/* The first match: what the first group took in it, or all of it where there is no group. False: it does not match, or
- * the group took nothing. */
+/*
+ * Finds the first match: the text of its first group, or the whole match without a group. Returns false if there is no
+ * match, or if the group matched nothing.
+ */
 bool pattern_find(const struct pattern *p, struct str text, struct str *ret);

@@ -1,6 +1,6 @@
 /*
- * pull.c: decides which request is next: projects of teams, then what pages wait for, then pages of projects, then
- * metrics of runs; and when all is done. Pages are in pull_page.c, runs in pull_run.c.
+ * pull.c: chooses the next request, in this order: projects of teams, metadata for waiting pages, pages of projects,
+ * metrics of runs. Ends the pull when all is done. Pages are in pull_page.c, runs in pull_run.c.
  */
 #include "wandb_pull/pull.h"
 
@@ -61,7 +61,7 @@ static void team_over(struct pull_team *t)
     t->p->st->teams_done++;
 }
 
-/* All projects are listed, so that those that are gone are known; the ones that do not count are not asked for. */
+/* Lists all projects, so that removed ones are known. Projects that do not count are not queried. */
 static int take_projects(struct pull_team *t, const struct ask_page *page, struct err *err)
 {
     struct pull *p = t->p;
@@ -158,7 +158,10 @@ void pull_project_next(struct pull_project *pr, char *cursor)
         project_over(pr);
 }
 
-/* An older server does not know a field, or fewer runs at once are wanted: it is asked again. */
+/*
+ * Changes the query after a failure: an older server does not know a field, or a page must have fewer runs. Returns
+ * true to retry.
+ */
 static bool ask_otherwise(struct pull_project *pr, const struct err *err)
 {
     struct pull *p = pr->p;
@@ -174,7 +177,7 @@ static bool ask_otherwise(struct pull_project *pr, const struct err *err)
         pr->per_page = MAX(pr->per_page / 2, ASK_PAGE_MIN);
         return true;
     }
-    return cpus; /* asked while the field was still in the question */
+    return cpus; /* sent while the query still had the field */
 }
 
 static void on_runs(void *arg, const struct wandb_answer *a)

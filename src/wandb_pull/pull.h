@@ -1,12 +1,13 @@
 /*
- * pull.h: fetches everything a window of days needs from W&B into the store: projects of each team, runs of each
- * project, metrics of each run that counts. Many requests under way, each page and each run stored as it comes.
+ * pull.h: fetches a window of days from W&B into the store: projects of each team, runs of each project, metrics of
+ * each run that counts. Sends many requests concurrently, and stores each page and each run as it arrives.
  *
- * U1 Killed at any moment and begun again it goes on, and ends with the same rows. U2 A project is complete when its
- * last page said so; anything else that happens is that project's failure: it is kept with a sentence, its rows stay as
- * they were, the others go on, and the pull stays open. U3 What is held is bounded: pages of a few projects and the
- * answers under way, never all runs or their metrics. U4 Metrics never become fewer: where W&B has none any more, those
- * that are stored stay. U5 A run's hours are kept also when its metrics could not be had; they are asked for again.
+ * U1 A pull that is killed at any time and started again resumes, and ends with the same rows.
+ * U2 A project is complete after its last page. Any failure is stored with a message for that project: its rows stay
+ *    unchanged, the other projects continue, and the pull stays open.
+ * U3 Memory is bounded: pages of a few projects and the replies in flight, never all runs or their metrics.
+ * U4 Metrics are never removed: if W&B no longer has them, the stored ones stay.
+ * U5 A run's hours are stored even if its metrics could not be fetched; these are requested again.
  */
 #pragma once
 
@@ -14,15 +15,15 @@
 #include "wandb_pull/config.h"
 #include "wandb_pull/web_api.h"
 
-/* How far it is; what is not known yet is 0. */
+/* Progress; unknown values are 0. */
 struct pull_state {
     uint64_t teams, teams_done;
     uint64_t projects, projects_done; /* done: also failed */
     uint64_t runs;                    /* that count, as far as pages came */
     uint64_t runs_done;
-    uint64_t listed, listed_of; /* runs seen, and how many there are by what projects said */
+    uint64_t listed, listed_of; /* runs seen, and the total that projects report */
     uint64_t failed;            /* projects and teams */
-    uint64_t runs_failed;       /* whose metrics could not be had */
+    uint64_t runs_failed;       /* whose metrics could not be fetched */
     uint64_t unread;            /* runs that could not be read */
     bool listing;               /* more runs may come */
 };
@@ -32,10 +33,10 @@ struct pull_ask {
     struct event_base *base;
     struct wandb *w;
     struct wandb_store *store; /* for writing */
-    const char *base_url;      /* part of which pull it is: another server is another one */
+    const char *base_url;      /* another server is another pull */
     int32_t from, to;
     int64_t now_ms;
-    /* Called often; other than 0 stops it, and what is there is kept. May be NULL. */
+    /* Called often. Nonzero stops the pull and keeps the rows stored so far. May be NULL. */
     int (*progress)(void *arg, const struct pull_state *now);
     void *arg;
 };
@@ -43,11 +44,13 @@ struct pull_ask {
 struct pull_sum {
     struct pull_state state;
     struct wandb_pull pull; /* which it was */
-    bool complete;          /* all there is, and wandb_pull_end was called */
+    bool complete;          /* everything is stored, and wandb_pull_end was called */
     char empty[480];        /* teams that list no projects: "acme, beta"; "" */
-    char first[480];        /* the first run whose metrics could not be had, and why; "" */
+    char first[480];        /* the first run whose metrics could not be fetched, and why; "" */
 };
 
-/* 0 also when projects failed: complete says so. -ECANCELED: progress stopped it. Else nothing could go on: the store,
- * or a key that W&B does not take (-EACCES). */
+/*
+ * Returns 0 also if projects failed: see complete. -ECANCELED if progress stopped it. Any other error stopped the pull:
+ * the store failed, or W&B rejected the key (-EACCES).
+ */
 int wandb_pull(const struct pull_ask *ask, struct pull_sum *ret, struct err *err);

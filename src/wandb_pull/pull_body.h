@@ -8,8 +8,8 @@
 #include "wandb_pull/run.h"
 
 enum {
-    PULL_LISTING = 12,         /* projects whose pages are asked for at once */
-    PULL_BATCH = 64,           /* runs taken from the store at once */
+    PULL_LISTING = 12,         /* projects whose pages are requested concurrently */
+    PULL_BATCH = 64,           /* runs read from the store in one batch */
     PULL_HEAVY = 250,          /* runs of the first page when their configs come along */
     PULL_PAGE_BYTES = 8 << 20, /* later pages aim at this */
     PULL_TICK_MS = 200,
@@ -23,7 +23,7 @@ struct pull_team {
     const struct company *co;
     char *cursor; /* of the next page; NULL: the first */
     bool busy, over;
-    bool put; /* what it lists is to be stored */
+    bool put; /* store the projects it lists */
 };
 
 struct pull_project {
@@ -36,7 +36,7 @@ struct pull_project {
     struct pull_page *page; /* that waits for metadata */
 };
 
-/* A run of a page; metadata is asked for when a rule looks at it. */
+/* A run of a page; metadata is requested when a rule reads it. */
 struct page_run {
     struct run_node node;
     struct pull_page *page;
@@ -49,19 +49,19 @@ struct pull_page {
     struct pull_project *pr;
     json_t *data;                        /* holds everything below */
     char *cursor;                        /* of the next; NULL: it was the last */
-    size_t n, n_asks, next_ask, waiting; /* waiting: metadata under way */
+    size_t n, n_asks, next_ask, waiting; /* waiting: metadata requests in flight */
     struct page_run *v;
-    bool unread;    /* there was a run nobody can make out: runs that are not on it may still be there */
-    struct err err; /* metadata could not be had */
+    bool unread;    /* a run was unreadable: stored runs missing on the page may still exist */
+    struct err err; /* metadata could not be fetched */
 };
 
-/* A run whose metrics are to come. */
+/* A run whose metrics are still to be fetched. */
 struct pull_run {
     struct pull_run *next;
     struct pull *p;
-    struct wandb_run *run; /* a copy of its own */
+    struct wandb_run *run; /* owned copy */
     int32_t samples;
-    bool gone; /* W&B said once that there is no such run */
+    bool gone; /* W&B reported once that there is no such run */
 };
 
 struct pull {
@@ -72,7 +72,7 @@ struct pull {
     struct wandb_pull rec;
     struct pull_sum *sum;
     struct pull_state *st;
-    struct err err;   /* of the call at hand */
+    struct err err;   /* of the current call */
     struct err fatal; /* code: it ends */
     bool over;
     unsigned fields;
@@ -84,28 +84,28 @@ struct pull {
     struct pull_team *teams;
     size_t n_teams;
     struct pull_project **projects;
-    size_t n_projects, cap_projects, first_project; /* those before first are over */
+    size_t n_projects, cap_projects, first_project; /* projects before first_project are over */
     int listing;                                    /* projects that are busy or hold a page */
-    struct pull_run *due, **due_end;                /* taken from the store, not asked for yet */
-    int flying;                                     /* runs asked for */
+    struct pull_run *due, **due_end;                /* read from the store, not requested yet */
+    int flying;                                     /* runs requested */
     int64_t after;                                  /* of wandb_due */
     bool pass_over;                                 /* no more behind after */
-    bool fresh, again;                              /* pages came since it was looked, since it began at 0 */
+    bool fresh, again; /* pages arrived since the last refill, since the last pass started at 0 */
     struct timer *tick;
 };
 
-void pull_step(struct pull *p);  /* send what there is room for */
+void pull_step(struct pull *p);  /* sends as many requests as fit */
 void pull_fatal(struct pull *p); /* ends it, with p->err */
-/* An answer that ends all: the key is not taken. */
+/* True if the reply ends the pull: W&B rejected the key. */
 bool pull_is_fatal(struct pull *p, const struct wandb_answer *a);
 
 /* pull_page.c */
 void pull_page_take(struct pull_project *pr, const struct wandb_answer *a); /* stored, or waits for metadata */
-bool pull_page_ask(struct pull_page *page);                                 /* one more metadata; false: none is due */
+bool pull_page_ask(struct pull_page *page); /* requests metadata of one more run; false if none is due */
 void pull_page_free(struct pull_page *page);
 void pull_project_fail(struct pull_project *pr, const char *sentence);
-void pull_project_next(struct pull_project *pr, char *cursor); /* takes cursor; NULL: it is complete */
+void pull_project_next(struct pull_project *pr, char *cursor); /* takes ownership of cursor; NULL: complete */
 
 /* pull_run.c */
-bool pull_run_next(struct pull *p); /* one due run done or asked for; false: none now */
+bool pull_run_next(struct pull *p); /* one due run stored or requested; false: none now */
 void pull_run_free(struct pull_run *r);

@@ -1,4 +1,4 @@
-/* pull_page.c: takes in a page of a project's runs: which of them count, and with how many GPUs. */
+/* pull_page.c: stores a page of a project's runs: which of them count, and with how many GPUs. */
 #include <errno.h>
 
 #include "base/mem.h"
@@ -21,7 +21,7 @@ void pull_page_free(struct pull_page *page)
 
 /* ---- which runs count ---- */
 
-/* Whether the run is in, or metadata is needed to say so. */
+/* Decides whether the run is in, or needs metadata for that. */
 static void judge(struct pull_project *pr, struct page_run *r)
 {
     const struct wandb_config *c = pr->p->config;
@@ -120,7 +120,7 @@ static void page_put(struct pull_page *page)
     page->cursor = NULL;
 }
 
-/* All that was to be asked for is there, or could not be had. */
+/* All requests of the page have ended. */
 static void page_done(struct pull_page *page)
 {
     struct pull_project *pr = page->pr;
@@ -150,7 +150,7 @@ static void on_metadata(void *arg, const struct wandb_answer *a)
     } else {
         run_node_metadata(&r->node, a->err.code ? STR("") : a->body);
         judge(page->pr, r);
-        if (r->state == PAGE_RUN_ASKS) /* never: it was told */
+        if (r->state == PAGE_RUN_ASKS) /* cannot happen: metadata is set */
             r->state = PAGE_RUN_OUT;
     }
     if (page->waiting == 0 && (page->next_ask == page->n || page->err.code))
@@ -158,7 +158,7 @@ static void on_metadata(void *arg, const struct wandb_answer *a)
     pull_step(p);
 }
 
-/* The next run that asks for metadata; none: the end. */
+/* Finds the next run that needs metadata, or the end. */
 static void seek_ask(struct pull_page *page)
 {
     while (page->next_ask < page->n && page->v[page->next_ask].state != PAGE_RUN_ASKS)
@@ -188,7 +188,7 @@ bool pull_page_ask(struct pull_page *page)
     return true;
 }
 
-/* ---- the answer ---- */
+/* ---- the reply ---- */
 
 void pull_page_take(struct pull_project *pr, const struct wandb_answer *a)
 {

@@ -1,4 +1,4 @@
-/* pull_run.c: takes in one run, day by day: minutes by the clock, metrics by what W&B sampled. */
+/* pull_run.c: stores one run, day by day: minutes from its times, metrics from W&B's samples. */
 #include <errno.h>
 
 #include "base/mem.h"
@@ -26,8 +26,8 @@ static int take_due(void *arg, const struct wandb_run *run)
 }
 
 /*
- * The runs behind the last ones. New ones stand behind those; but runs that were known before stand where they stood,
- * so it goes on from the beginning when pages came meanwhile, and not while runs that are still due are under way.
+ * Reads the next due runs. New runs are listed last, but known runs keep their place. So if pages arrived meanwhile,
+ * another pass starts at 0, after all runs in flight are done.
  */
 static bool refill(struct pull *p)
 {
@@ -78,7 +78,7 @@ static void put(struct pull_run *r, bool fetched, bool done)
     p->st->runs_done += done;
 }
 
-/* Hours are known; metrics are still owed. */
+/* Hours are known; metrics are still missing. */
 static void put_owed(struct pull_run *r, const char *why)
 {
     struct pull_sum *sum = r->p->sum;
@@ -90,7 +90,7 @@ static void put_owed(struct pull_run *r, const char *why)
     pull_run_free(r);
 }
 
-/* Metrics for this heartbeat and all days of it that are asked for are there. */
+/* True if the metrics of this heartbeat, and all its days in the window, are stored. */
 static bool known(const struct pull *p, const struct wandb_run *run)
 {
     const struct zone *z = p->config->zone;
@@ -139,7 +139,7 @@ static int take_events(struct pull_run *r, struct str body, struct err *err)
     int64_t n = events_read(ASK_EVENTS_OP, body, &p->sample, take_sample, p->fold, err);
     if (n < 0)
         return (int)n;
-    /* Nothing now, but there was something once: what is stored stays. */
+    /* If samples are missing now but were stored before, the stored ones stay. */
     put(r, r->run->metrics_ms == 0 || fold_any(p->fold), true);
     return 0;
 }
@@ -161,7 +161,7 @@ static void on_events(void *arg, const struct wandb_answer *a)
         r->samples = MAX(r->samples / 2, WANDB_SAMPLES_MIN);
         again = true;
     } else if (gone && !r->gone) {
-        again = r->gone = true; /* it was listed a moment ago: once more before that is believed */
+        again = r->gone = true; /* it was listed shortly before: believe this only the second time */
     } else if (gone) {
         put(r, false, true);
         code = 0;

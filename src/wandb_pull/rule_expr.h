@@ -6,7 +6,7 @@
 
 #define RULE_PARTS 8 /* of a name: config.a.b has two */
 
-/* What a name begins with: a member of struct run_node, which is JSON that has parts, a text, or a number. */
+/* The first word of a name: a member of struct run_node, which is JSON with parts, a text, or a number. */
 struct rule_source {
     const char *name;
     enum { SOURCE_JSON, SOURCE_TEXT, SOURCE_COUNT } kind;
@@ -24,7 +24,7 @@ enum rule_code {
     RULE_DIV,
     RULE_MIN,
     RULE_MAX,
-    RULE_OR, /* there and not zero: go on at `to`; else drop it, and go on */
+    RULE_OR, /* present and not zero: jump to `to`; else drop it and continue */
 };
 
 struct rule_op {
@@ -34,7 +34,7 @@ struct rule_op {
     const struct rule_source *source;
     uint8_t n_parts;
     struct str parts[RULE_PARTS]; /* in the expression's text */
-    const char *name;             /* as it is written: "config.nnodes" */
+    const char *name;             /* as written in the rule: "config.nnodes" */
     struct pattern *pattern;
 };
 

@@ -1,6 +1,5 @@
 /*
- * rule_parse.c: the text of an expression into its program. Recursive descent, where only parentheses recurse, and
- * those are counted.
+ * rule_parse.c: compiles the text of an expression. Recursive descent; only parentheses recurse, with limited depth.
  *
  *   expr  = sum { "or" sum }          sum = term { ("+" | "-") term }      term = value { ("*" | "/") value }
  *   value = number | name | "match" "(" name "," string ")" | ("min" | "max") "(" expr { "," expr } ")" | "(" expr ")"
@@ -44,7 +43,7 @@ __attribute__((format(printf, 3, 4))) static int fail_at(struct parse *s, size_t
     return err_set(s->err, -EINVAL, "column %zu: %s", at + 1, what);
 }
 
-/* ---- words ---- */
+/* ---- tokens ---- */
 
 static void blanks(struct parse *s)
 {
@@ -79,7 +78,7 @@ static struct str read_word(struct parse *s)
     return str_n(s->text.p + from, s->at - from);
 }
 
-/* Is the next word this one? It is taken then. */
+/* Consumes the next word if it is this one. */
 static bool took_word(struct parse *s, const char *word)
 {
     blanks(s);
@@ -90,7 +89,9 @@ static bool took_word(struct parse *s, const char *word)
     return false;
 }
 
-/* "text" or 'text'. Of backslashes only those before a quote of its kind go: the others are the pattern's. */
+/*
+ * Reads "text" or 'text'. Removes only backslashes before a quote of the same kind: the others belong to the pattern.
+ */
 static int read_string(struct parse *s, struct str *ret)
 {
     blanks(s);
@@ -162,7 +163,7 @@ static int read_parts(struct parse *s, struct rule_op *op)
     }
 }
 
-/* The word at hand is a name: what is looked at, but not yet how. */
+/* Parses a name from its first word: the field to read, but not the operation. */
 static int read_name(struct parse *s, size_t from, struct str word, struct rule_op *ret)
 {
     const struct rule_source *found = FIND(sources, ARRAY_LEN(sources), e, str_eq(word, e->name));
@@ -247,7 +248,7 @@ static int read_value(struct parse *s)
     return r < 0 ? r : emit(s, op, from);
 }
 
-/* Values with * or / between them; sum: such products, with + or - between those. */
+/* Parses values with * or / between them; sum: such products, with + or - between those. */
 static int read_chain(struct parse *s, bool sum)
 {
     const char *signs = sum ? "+-" : "*/";

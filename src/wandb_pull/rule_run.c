@@ -1,4 +1,4 @@
-/* rule_run.c: an expression's program, run over what a run says of itself. Numbers are fractions of 64 bits. */
+/* rule_run.c: runs an expression's program over a run's data. Numbers are 64-bit fractions. */
 #include <errno.h>
 #include <stdarg.h>
 
@@ -49,10 +49,12 @@ static bool fraction(__int128 n, __int128 d, struct number *ret)
     return true;
 }
 
-/* ---- what is looked at ---- */
+/* ---- fields ---- */
 
-/* {"value": X} is X, and so is text that looks like such an object, as Python prints one. The caller owns *ret_made,
- * if any. */
+/*
+ * {"value": X} becomes X, and so does text that looks like such an object as printed by Python. The caller owns
+ * *ret_made, if set.
+ */
 static const json_t *unwrap(const json_t *v, json_t **ret_made)
 {
     for (int i = 0; i < LAYERS_MAX; i++) {
@@ -81,7 +83,7 @@ static const json_t *unwrap(const json_t *v, json_t **ret_made)
     return v;
 }
 
-/* The parts as one key, else as many of them as possible, and the rest within what that is. */
+/* Finds the parts as one key, else as many of them as possible, and the rest within that value. */
 static const json_t *find(const json_t *in, const struct str *parts, size_t n)
 {
     char key[PATH_MAX_];
@@ -102,7 +104,7 @@ static const json_t *find(const json_t *in, const struct str *parts, size_t n)
     return NULL;
 }
 
-/* What a name stands for: JSON of the run's, or made here, which is the caller's then. */
+/* The value of a name: JSON of the run, or made here, in which case the caller owns *ret_made. */
 static const json_t *look(struct machine *m, const struct rule_op *op, json_t **ret_made)
 {
     void *at = (char *)m->run + op->source->at;
@@ -192,7 +194,7 @@ static struct number combine(struct machine *m, enum rule_code code, struct numb
     __int128 an = a.n, ad = a.d, bn = b.n, bd = b.d;
     bool fits = true;
     if (!a.there || !b.there)
-        return (struct number){0}; /* because says of the one */
+        return (struct number){0}; /* because describes this one */
     switch (code) {
     case RULE_ADD:
     case RULE_SUB: {

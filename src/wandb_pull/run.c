@@ -10,7 +10,7 @@
 #include "base/order.h"
 #include "wandb_pull/rule.h"
 
-#define TAGS_MAX 1000 /* of a run; more are passed over */
+#define TAGS_MAX 1000 /* of a run; more are ignored */
 
 const char *const run_fate_words[RUN_FATES] = {
     [RUN_COUNTS] = "it counts",
@@ -32,7 +32,7 @@ static const char *text_of(const json_t *v, size_t max)
     return s && n && n <= max && strlen(s) == n ? s : NULL;
 }
 
-/* The same of what is to be read by others on a line of its own: nothing that moves a cursor or ends the line. */
+/* The same for text that others print on one line: without control characters. */
 static const char *name_of(const json_t *v, size_t max)
 {
     const char *s = text_of(v, max);

@@ -1,6 +1,6 @@
 /*
- * scan.h: JSON text, gone through without a tree of it: W&B sends samples by the megabyte, and two of a hundred values
- * are kept. Each function takes one thing off the front; false: it is not there, or not whole.
+ * scan.h: reads JSON text without building a tree: W&B sends megabytes of samples, and muster keeps two of a hundred
+ * values. Each function consumes one token from the front; false: not there, or incomplete.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 
-#define SCAN_DEPTH 16 /* of what is passed over */
+#define SCAN_DEPTH 16 /* of skipped values */
 
 struct scan {
     const char *p, *end;
@@ -29,7 +29,7 @@ static inline bool scan_took(struct scan *s, char c)
     return true;
 }
 
-/* A string: what stands between its quotes, escapes and all. */
+/* A string: the text between its quotes, with escapes. */
 static inline bool scan_string(struct scan *s, struct str *ret, bool *ret_escaped)
 {
     if (!scan_took(s, '"'))

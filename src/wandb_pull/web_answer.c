@@ -1,4 +1,4 @@
-/* web_answer.c: reads bodies and statuses of W&B's answers; pure. */
+/* web_answer.c: reads bodies and statuses of W&B's replies. Pure. */
 #include "wandb_pull/web_answer.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static json_t *body_json(struct str body)
     return json_loadb(body.p ? body.p : "", body.len, JSON_ALLOW_NUL, NULL);
 }
 
-/* "text" or {"message":"text"}; a path says where. */
+/* "text" or {"message":"text"}; a path gives the place. */
 static void add_error(struct buf *ret, const json_t *e)
 {
     const json_t *text = json_is_string(e) ? e : json_object_get(e, "message");
@@ -38,7 +38,9 @@ static void add_error(struct buf *ret, const json_t *e)
             ret->p[at] = ' ';
 }
 
-/* What went wrong, as the body says it; false: it says nothing. Control characters become blanks. */
+/*
+ * Appends the error messages of the body, with control characters as spaces. Returns false if the body has no errors.
+ */
 static bool json_words(const json_t *j, struct buf *ret)
 {
     const json_t *errors = json_object_get(j, "errors"), *error = json_object_get(j, "error"), *e;
@@ -57,13 +59,13 @@ static bool json_words(const json_t *j, struct buf *ret)
     return ret->len > before;
 }
 
-/* What is not tried again, and what it means. */
+/* Statuses that are not retried, and their meaning. */
 static const struct {
     int status, code;
 } final[] = {{400, -EINVAL}, {401, -EACCES},   {403, -EACCES}, {404, -ENOENT}, {409, -EEXIST},
              {410, -EIO},    {413, -EMSGSIZE}, {422, -EINVAL}, {501, -EIO}};
 
-/* 0: it is none of them. */
+/* Returns 0 if the status is not in the list. */
 static int final_code(int status)
 {
     size_t i = FIRST(ARRAY_LEN(final), k, final[k].status == status);

@@ -1,6 +1,6 @@
 /*
- * web_answer.h: what W&B answered, read: the data of a GraphQL question, or what went wrong, in whichever of the four
- * shapes it is said: {"errors":[{"message"}],"data"}, {"error":"text"}, {"error":{"message"}}, {"errors":["text"]}.
+ * web_answer.h: reads the replies of W&B: the data of a GraphQL query, or an error in one of four shapes:
+ * {"errors":[{"message"}],"data"}, {"error":"text"}, {"error":{"message"}}, {"errors":["text"]}.
  */
 #pragma once
 
@@ -13,12 +13,12 @@
 struct buf;
 
 /*
- * A question's answer with its HTTP status. 0: *ret is its "data", an object, the caller's. Else the code that
- * wandb_pull/web_api.h lists, with a sentence that begins with what (the operation's name). Errors beside data are
- * errors: part of a page is not a page.
+ * Reads a query's reply with its HTTP status. Returns 0 with its "data", an object that the caller owns, in *ret.
+ * Otherwise returns a code listed in wandb_pull/web_api.h, with a message that starts with what (the operation's name).
+ * A reply with both errors and data is an error: part of a page is not a page.
  */
 int wandb_answer_data(const char *what, int status, struct str body, json_t **ret, struct err *err);
-/* The same for what is no question: 0 for 2xx. */
+/* The same for requests that are not queries: 0 for 2xx. */
 int wandb_answer_status(const char *what, int status, struct str body, struct err *err);
-/* Whether the vendor's client tries again after this HTTP status (0: no answer). */
+/* True if the vendor's client retries after this HTTP status (0: no reply). */
 bool wandb_again(int status, bool conflict_again);

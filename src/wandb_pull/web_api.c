@@ -1,6 +1,6 @@
 /*
- * web_api.c: requests wait in one list, fly on calls of net/http.h, and come back to the list when they are to be tried
- * again. What answers mean is in web_answer.c, how fast they may be asked for in pace.c.
+ * web_api.c: requests wait in one list, are sent with calls of net/http.h, and return to the list for a retry. Replies
+ * are interpreted in web_answer.c, the rate is limited in pace.c.
  */
 #include "wandb_pull/web_api.h"
 
@@ -25,12 +25,12 @@ enum {
     TRY_MS = 30000,
     WAIT_MS = 2000,
     WAIT_MAX_MS = 60000,
-    EASE_MS = 1000, /* the server said too much: at most once in this time fewer are sent */
+    EASE_MS = 1000, /* after an overload reply: reduce the window at most once in this time */
     REDIRECTS = 5,
     LATER = 32, /* times in_flight: as many may wait for another try before there is no room */
     URL_MAX = 16384,
     HEADERS_MAX = 64,
-    BODY_MAX = 256 << 20, /* of what is sent */
+    BODY_MAX = 256 << 20, /* of a request */
 };
 #define BYTES (64u << 20)
 
@@ -39,7 +39,7 @@ struct request {
     struct wandb *w;
     char *op, *method, *url;
     struct buf body;
-    char **headers; /* NULL-ended; ours */
+    char **headers; /* NULL-terminated; owned */
     size_t n_headers, max;
     int64_t try_ms, due_ms; /* due: not before this */
     uint64_t part;
@@ -48,21 +48,21 @@ struct request {
     bool held;                                  /* its part has to wait */
     wandb_done_fn *done;
     void *arg;
-    struct http_call *call; /* while it is under way */
+    struct http_call *call; /* while it is in flight */
 };
 
 struct wandb {
     struct event_base *base;
     struct http *http;
-    char *url, *key, *basic; /* url: without a slash behind; basic: what the header has behind "Basic " */
+    char *url, *key, *basic; /* url: without a trailing slash; basic: the header's value after "Basic " */
     char *auth;              /* the header, whole */
     char *ca_file, *proxy;
     int cap, tries;
     int64_t wait_ms, try_ms;
-    double window;    /* how many may be under way: grows with answers, halves when it is too much */
-    int64_t eased_ms; /* when it last did */
+    double window;    /* maximum requests in flight: grows with replies, halves on overload */
+    int64_t eased_ms; /* when it was last halved */
     struct pace_parts pace;
-    struct request *waiting, **waiting_end; /* in order; some not due yet */
+    struct request *waiting, **waiting_end; /* in order; some are not due yet */
     struct request *flying[IN_FLIGHT_MAX];
     struct http_call *idle[IN_FLIGHT_MAX]; /* calls that keep their connections */
     int n_flying, n_idle, n_waiting;
@@ -93,7 +93,7 @@ static void add_header(struct request *q, const char *line)
     q->headers[q->n_headers] = NULL;
 }
 
-/* Scheme, host and port are those of the base address. */
+/* True if scheme, host and port are those of the base address. */
 static bool is_home(const struct wandb *w, const char *url)
 {
     size_t n = strlen(w->url), slash = 0;
@@ -133,7 +133,7 @@ static int request_new(struct wandb *w, const struct wandb_request *a, struct re
         add_header(q, a->headers[i]);
     }
     if (strcmp(q->method, "PUT") == 0 && !typed)
-        add_header(q, "Content-Type:");        /* none at all: a type that was not signed may spoil the signature */
+        add_header(q, "Content-Type:");        /* removes the header: an unsigned type may invalidate the signature */
     q->secret = strcmp(q->method, "PUT") != 0; /* an upload's address is its own permission */
     if (q->body.err || !url_ok(q->url)) {
         int r = q->body.err ? err_set(err, -EMSGSIZE, "%s: more than %d bytes to send", q->op, BODY_MAX)
@@ -165,7 +165,7 @@ static struct request *leave_line(struct wandb *w, struct request **at)
     return q;
 }
 
-/* ---- answers ---- */
+/* ---- replies ---- */
 
 /* Nothing that a server sends back may carry the key on into a message. */
 static void blot(char *text, const char *secret)
@@ -185,7 +185,7 @@ static void finish(struct wandb *w, struct request *q, struct wandb_answer *a)
     request_free(q);
 }
 
-/* Before the next try: twice as long each time, and up to a quarter more, so that many do not come back at once. */
+/* Delay before the next try: doubled each time, plus up to a quarter, so that many requests do not retry together. */
 static int64_t back_off(const struct wandb *w, int tries)
 {
     int64_t ms = MIN(w->wait_ms << MIN(tries - 1, 20), WAIT_MAX_MS);
@@ -343,7 +343,7 @@ static void pump(void *wandb)
         fly(w, leave_line(w, at), now);
     }
     if (wake == INT64_MAX)
-        return; /* an answer that comes wakes us */
+        return; /* the next reply wakes us */
     timer_after(w->timer, MAX(1, wake - now));
 }
 
@@ -382,7 +382,7 @@ int wandb_room(const struct wandb *w)
 
     if (w->n_waiting >= LATER * w->cap)
         return 0;
-    /* Those that failed and wait for their next try, or for a pace that is not the others', are in nobody's way. */
+    /* Requests that wait for a retry, or for the rate limit of their part only, do not block others. */
     for (const struct request *q = w->waiting; q; q = q->next)
         due += q->due_ms <= now && (w->pace.one || !q->held);
     return MAX(0, (int)w->window - w->n_flying - due);
