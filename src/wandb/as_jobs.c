@@ -1,4 +1,4 @@
-/* as_jobs.c: reads what was pulled on a worker, looks at the jobs of each run's node, and puts what came of it. */
+/* as_jobs.c: a worker reads the pulled runs and the jobs of each run's node; the loop puts the resulting jobs. */
 #include "wandb/as_jobs.h"
 
 #include <errno.h>
@@ -19,13 +19,13 @@
 #include "wandb/match.h"
 #include "wandb/store.h"
 
-#define LOOK_MS    300000  /* whether something was pulled is asked so often */
-#define AGAIN_MS   3600000 /* and so often whether there is a run by now for those that had none */
+#define LOOK_MS    300000  /* interval of the check for new pulls */
+#define AGAIN_MS   3600000 /* retry interval for runs without a match */
 #define LOGGED_MS  (35 * DAY_MS)
 #define RECENT_MS  (2 * DAY_MS)
 #define RUNS_MOST  100000
 #define READ_LIMIT 60000
-#define CHUNK      32 /* runs whose nodes' jobs are read at once */
+#define CHUNK      32 /* runs whose nodes' jobs are read in one batch */
 #define JOBS_MOST  1000
 #define LEADS_MOST 8
 #define PAGES      "https://wandb.ai"
@@ -41,10 +41,10 @@ struct place { /* a node */
     const char *key, *name;
 };
 struct found {
-    struct job_fact *job, *old;    /* as it is to be (NULL: nothing is put), and as it is stored (NULL: not yet) */
-    int64_t replaces, replaced_ms; /* the run that it takes the place of, which began then */
+    struct job_fact *job, *old;    /* the new state (NULL: nothing to put), and the stored one (NULL if none) */
+    int64_t replaces, replaced_ms; /* the run that it replaces, and when that started */
 };
-struct taken { /* a run that nobody labelled, whose place was taken in this pass */
+struct taken { /* an unlabelled run that was replaced in this pass */
     int64_t run, by;
 };
 
@@ -61,8 +61,8 @@ struct pass {
     struct arena mem;
     struct place *places;
     struct claimed *v;
-    struct taken *taken;  /* the store may not show it yet */
-    struct lookup by_run; /* places in taken */
+    struct taken *taken;  /* the store may not return it yet */
+    struct lookup by_run; /* indexes into taken */
     size_t n_places, cap_places, n, cap, n_taken, cap_taken, at, n_now;
     uint64_t seen;
     struct err err;
@@ -74,11 +74,11 @@ struct wandb_jobs {
     struct hub *h;
     struct pass *pass;
     int64_t looked_ms, done_ms; /* monotonic */
-    uint64_t seen;              /* what was pulled, as it was when all of it was looked at */
+    uint64_t seen;              /* state of the pulled runs when all of them were checked */
     bool failed;
 };
 
-/* ---- what was pulled, on a worker ---- */
+/* ---- pulled runs, on a worker ---- */
 
 static uint64_t mix(uint64_t seen, const void *p, size_t n)
 {
@@ -120,7 +120,7 @@ static void gather(struct work_job *j)
     p->code = r == -ENOENT ? 0 : (int)MIN(r, 0);
 }
 
-/* ---- the jobs of their nodes, on the thread that looks ---- */
+/* ---- the jobs of their nodes, on the record reader's thread ---- */
 
 struct node_jobs {
     struct job_fact *v[JOBS_MOST];
@@ -231,7 +231,7 @@ static int make_job(struct pass *p, const struct claimed *c, struct store *s, st
     return MIN(r, 0);
 }
 
-/* Whose part a job is by now: what its parent leads to; 0: it is that itself. *ret_ours: no run of W&B. */
+/* The run that a job is a part of now, following its parents; 0: the job itself. *ret_ours: it is not from W&B. */
 static int find_lead(struct store *s, const struct job_fact *part, int64_t *ret, bool *ret_ours, struct err *err)
 {
     int64_t id = part->parent;
@@ -253,9 +253,9 @@ static int find_lead(struct store *s, const struct job_fact *part, int64_t *ret,
 }
 
 /*
- * What is known of one that is there already. A part of a run that nobody labelled may be that run: when it was made,
- * both went on, or what was known of them was less; so it is looked at as one that is new. One that took a run's place,
- * or is a part of one that did, stays.
+ * Checks a job that exists already. A part of an unlabelled run may be that run itself: at first both were in progress,
+ * or less was known about them. So it is matched like a new one. A job that replaced a run, or is a part of such a job,
+ * stays.
  */
 static int look_again(struct pass *p, const struct claimed *c, struct store *s, struct found *to, struct err *err)
 {
@@ -289,7 +289,7 @@ static int read_chunk(struct look_read *read, struct store *s, struct err *err)
     return r;
 }
 
-/* ---- what is put ---- */
+/* ---- puts ---- */
 
 static void end_pass(struct pass *p, bool whole)
 {
@@ -309,7 +309,7 @@ static void stored(void *arg, int result)
 {
     struct wandb_jobs *x = arg;
     if (result < 0 && result != -ESTALE)
-        x->failed = true; /* all are looked at again */
+        x->failed = true; /* check all of them again */
 }
 
 static void free_found(struct found *f)
@@ -318,7 +318,10 @@ static void free_found(struct found *f)
     *f = (struct found){0};
 }
 
-/* Of one that is there the run leads to it before it is a part no more: cut off in between, find_lead sees that. */
+/*
+ * For an existing job, the run is put first, then the job stops being a part. find_lead handles an interruption in
+ * between.
+ */
 static void put_found(struct wandb_jobs *x, const struct found *f)
 {
     char attrs[AUTO_JOINED_LEN];

@@ -1,10 +1,11 @@
 /*
- * carry.h: W&B runs from one place to another, a folder or a server: for `muster store move`, and for a hub whose store
- * is on a server and whose folder has a file.
+ * carry.h: copies W&B runs from a folder or server to another: for `muster store move`, and for a hub whose store is on
+ * a server while its folder has a file.
  *
- * Y1 What the other place has stays, unless it was logged before what comes (W3 of store.h). Y2 Broken off and begun
- * again it ends with the same rows; so it does when all of it is there already. Y3 Where it comes from nothing is
- * changed.
+ * Y1 Rows of the destination stay, unless they were logged before the copied ones (W3 of store.h).
+ * Y2 A copy that is interrupted and started again ends with the same rows. So does a copy of rows that are all there
+ *    already.
+ * Y3 The source is not changed.
  */
 #pragma once
 
@@ -14,12 +15,14 @@
 #include "base/err.h"
 
 struct wandb_carried {
-    int64_t runs, days; /* that came */
+    int64_t runs, days; /* copied */
 };
-/* 0: there is nothing at `from`; 1: all of it came. -EBUSY: somebody writes; -EINVAL: the days of `to` are of another
- * zone; -ECANCELED: stop (NULL: never) said so. */
+/*
+ * Returns 0 if there are no runs at `from`; 1 if all were copied. -EBUSY: another process writes; -EINVAL: the days of
+ * `to` are of another zone; -ECANCELED: stop (may be NULL) returned true.
+ */
 int wandb_carry(const char *from, const char *to, bool (*stop)(void *arg), void *arg, struct wandb_carried *ret,
                 struct err *err);
-/* The same from a folder, once for each time that its file changed: dir/wandb.carried remembers. */
+/* The same from a folder, once for each change of its file; the file dir/wandb.carried keeps track. */
 int wandb_adopt(const char *dir, const char *to, bool (*stop)(void *arg), void *arg, struct wandb_carried *ret,
                 struct err *err);

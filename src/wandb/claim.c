@@ -1,4 +1,4 @@
-/* claim.c: takes the lease of those who write W&B runs, and a thread with a connection of its own that keeps it. */
+/* claim.c: acquires the lease of the process that writes W&B runs; a thread with its own connection renews it. */
 #include "wandb/claim.h"
 
 #include <errno.h>
@@ -24,7 +24,9 @@ struct wandb_claim {
     int wake;
 };
 
-/* Lost, or the server is away: whoever puts is refused by the server itself once another has it. */
+/*
+ * If the lease is lost or the server is unreachable: once another process has the lease, the server rejects our puts.
+ */
 static void *keep(void *arg)
 {
     struct wandb_claim *c = arg;

@@ -78,7 +78,7 @@ static int take(void *arg, const struct wandb_run *run, const struct wandb_day *
     return 0;
 }
 
-/* ---- what is known ---- */
+/* ---- known days ---- */
 
 struct span_taking {
     struct arena *text;
@@ -115,7 +115,7 @@ int wandb_days(struct wandb_store *s, const struct runs_told_ask *ask, struct ru
     return (int)MIN(r, 0);
 }
 
-/* 1: open; 0: there is none. */
+/* Returns 1 if open, 0 if there is no store. */
 static int open_in(const char *dir, struct wandb_store **ret, struct err *err)
 {
     int r = dir ? wandb_store_open(ret, dir, false, err) : -ENOENT;

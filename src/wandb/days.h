@@ -1,6 +1,6 @@
 /*
- * days.h: run-days out of what W&B said of runs (wandb/store.h), for the report, the comparison and push. Days
- * are those of the file's zone. Deleted runs are left out; runs with a tag that says they are not ours are marked.
+ * days.h: makes run-days of W&B runs (wandb/store.h), for the report, the comparison and push. Days are in the file's
+ * zone. Deleted runs are left out; runs with an ignored tag are marked.
  */
 #pragma once
 
@@ -9,13 +9,16 @@
 
 #define WANDB_DAYS_MAX 16000000
 
-/* By team, project, run, day. -E2BIG, -ECANCELED, what the store gave. ret is ended with runs_fini in any case. */
+/*
+ * Sorted by team, project, run, day. Returns -E2BIG, -ECANCELED, or an error of the store. Free ret with runs_fini() in
+ * all cases.
+ */
 int wandb_days(struct wandb_store *s, const struct runs_told_ask *ask, struct runs *ret, struct err *err);
 
-/* What is in a data folder, and wandb_days of it; no file is no days. */
+/* Describes the runs in a data folder, and wandb_days of them. Without a file there are no days. */
 int wandb_told(const char *dir, struct runs_told *ret, struct err *err);
 int wandb_days_in(const char *dir, const struct runs_told_ask *ask, struct runs *ret, struct err *err);
 extern const struct runs_source wandb_runs; /* these two, registered with report */
 
-/* Is one of these in a JSON list of tags? What is no such list has none. */
+/* True if a JSON list of tags has one of these. False for text that is not such a list. */
 bool wandb_tagged(const char *tags, const char *const *wanted, size_t n);

@@ -1,6 +1,6 @@
 /*
- * feature.c: runs `muster wandb` at its times. What was pulled is read on a worker; here are the clock, the child
- * process, and what they said.
+ * feature.c: runs `muster wandb` at its times. A worker reads the pulled runs; the clock, the child process and its
+ * messages are handled here.
  */
 #include "wandb/feature.h"
 #include "hub/handlers.h"
@@ -31,13 +31,13 @@
 #define LIMIT_MS    (12 * 3600000ll)
 #define RETRY_MS    900000ll
 #define TRIES       4
-#define LOOK_MS     300000 /* what a pull beside the hub had to tell is asked for so often */
+#define LOOK_MS     300000 /* interval of the check for events of pulls that the hub did not start */
 #define LOOK_LIMIT  20000
 #define ADOPT_LIMIT 3600000
-#define EVENTS_MAX  200 /* taken at once */
+#define EVENTS_MAX  200 /* maximum read in one batch */
 #define CONFIG_MAX  (1u << 20)
 #define KEPT_AS     "wandb"
-#define ZONE        "Asia/Tokyo" /* of a dashboard's config.yaml that names none */
+#define ZONE        "Asia/Tokyo" /* default of a dashboard's config.yaml */
 #define SAID_MAX    320
 
 #define SETTINGS wandb
@@ -46,17 +46,17 @@
 enum verb { PULL, PUSH, CHECK, VERBS };
 static const char *const verb_words[VERBS] = {"pull", "push", "check"};
 
-/* One of the verbs: what became of it. */
+/* State of one of the verbs. */
 struct turn {
-    int32_t times[TIMES_MAX]; /* of day; a push has none */
+    int32_t times[TIMES_MAX]; /* of day; empty for push */
     size_t n_times;
     int64_t slot_ms; /* the last time that came */
-    int64_t done_ms; /* the last that was seen to: kept over a restart */
+    int64_t done_ms; /* the last one handled: kept over a restart */
     bool due;
     int tries;
     int64_t again_ms;           /* not before */
     int64_t began_ms, ended_ms; /* the last time */
-    int64_t good_ms;            /* when it last ended well */
+    int64_t good_ms;            /* when it last succeeded */
     char error[SAID_MAX];       /* of the last time; empty: it succeeded, or never ran. Kept over a restart */
 };
 
@@ -77,9 +77,9 @@ struct hub_wandb {
     struct wandb_jobs *jobs;
     int64_t looked_ms;
     bool asked_file, stopped, loaded;
-    bool led;         /* when it was last asked */
+    bool led;         /* at the last check */
     int64_t event_id; /* the last one passed on: kept over a restart */
-    /* what the file said last */
+    /* last known contents of the file */
     bool has_pull;
     struct wandb_pull pull;
 };
@@ -153,7 +153,7 @@ static const struct wandb_settings *settings_of(const struct hub_wandb *d)
     return feature_settings(&d->h->conf, &wandb_feature);
 }
 
-/* ---- what is kept over a restart ---- */
+/* ---- state that is kept over a restart ---- */
 
 static void state_read(struct hub_wandb *d, struct str rest)
 {
@@ -203,13 +203,13 @@ static void state_keep(struct hub_wandb *d)
         log_warn("wandb", "what was done cannot be noted: %s", store_why(r));
 }
 
-/* ---- what was pulled, on a worker ---- */
+/* ---- pulled runs, on a worker ---- */
 
 struct look {
     struct work_job job; /* first */
     struct hub_wandb *d;
     int64_t after;
-    struct wandb_carried carried; /* of a file in the folder of a hub whose store is elsewhere */
+    struct wandb_carried carried; /* of a file in the folder of a hub whose store is on a server */
     int adopted;
     struct err adopt_err;
     int code;
@@ -259,7 +259,7 @@ static void say_adopted(struct hub_wandb *d, const struct look *l)
     }
 }
 
-/* Of a pull that somebody else started, as cron: how it ended. */
+/* Stores the result of a pull that the hub did not start, such as one of cron. */
 static void keep_others(struct hub_wandb *d, const struct told *e)
 {
     struct turn *t = &d->turns[PULL];
@@ -288,7 +288,7 @@ static void look_done(struct work_job *j)
     say_adopted(d, l);
     if (j->ran && l->code < 0 && l->code != -ENOENT && hub_may_say(d->h, "wandb", clock_wall_ms()))
         log_warn("wandb", "what was pulled cannot be read: %s", l->err.msg);
-    if (j->ran && (l->code >= 0 || l->code == -ENOENT)) { /* else what is known stays known */
+    if (j->ran && (l->code >= 0 || l->code == -ENOENT)) { /* else keep the last known state */
         d->has_pull = l->has_pull;
         d->pull = l->pull;
     }
@@ -318,7 +318,10 @@ static void look(struct hub_wandb *d)
 
 /* ---- the child ---- */
 
-/* What it said last of what went wrong; of a check, which has its findings on standard output, the first of them. */
+/*
+ * Stores the last error message of a command; for a check, which prints its findings to standard output, the first
+ * finding.
+ */
 static void keep_error(struct hub_wandb *d, const struct command_result *r, char out[SAID_MAX])
 {
     struct str error = str_of(r->error), said = r->out, line = {0};
@@ -336,7 +339,7 @@ static void keep_error(struct hub_wandb *d, const struct command_result *r, char
     out[strcspn(out, "\n")] = '\0'; /* state_keep writes it as a line */
 }
 
-/* What is to be done is for whoever leads, by what is stored. */
+/* After losing the lead: resets to the stored state; the leading hub continues from there. */
 static void leave_lead(struct hub_wandb *d)
 {
     for (int v = 0; v < VERBS; v++) {
@@ -356,10 +359,10 @@ static void ended(void *arg, const struct command_result *r)
     struct turn *t = &d->turns[d->verb];
     int64_t now_ms = clock_wall_ms();
     char span[24], before[SAID_MAX];
-    bool pulled = d->verb == PULL && (r->status == 0 || r->status == 1 || r->status == 3); /* all, or what could be */
+    bool pulled = d->verb == PULL && (r->status == 0 || r->status == 1 || r->status == 3); /* at least in part */
 
     d->running = NULL;
-    if (!hub_leads(d->h)) { /* another goes on with it */
+    if (!hub_leads(d->h)) { /* the leading hub continues */
         leave_lead(d);
         return;
     }
@@ -388,10 +391,10 @@ static void ended(void *arg, const struct command_result *r)
     if (pulled)
         wandb_jobs_due(d->jobs);
     if (!d->stopped && !d->look)
-        look(d); /* what it had to tell */
+        look(d); /* fetch its events */
 }
 
-/* From the day after the last one that is known to be whole, where that is before yesterday. */
+/* The day after the last complete one, if that is before yesterday. */
 static const char *start_day(const struct hub_wandb *d, int64_t now_ms, char out[16])
 {
     int32_t yesterday = zone_date(d->zone, now_ms) - 1;
@@ -437,7 +440,7 @@ static void begin(struct hub_wandb *d, enum verb verb)
 
 /* ---- the clock ---- */
 
-/* Has a time come, or gone by while nobody was here? When it is set up, what is to be checked is not there yet. */
+/* Has a time come, or passed while the hub was down? At the first start there is nothing to check yet. */
 static void clock_turn(struct hub_wandb *d, enum verb verb, int64_t now_ms)
 {
     struct turn *t = &d->turns[verb];
@@ -467,13 +470,13 @@ static void tick(void *self, int64_t now_ms)
         leave_lead(d);
     } else if (!d->led && hub_leads(d->h)) {
         d->led = true;
-        d->asked_file = false; /* whoever led before may have pulled */
+        d->asked_file = false; /* the previous leader may have pulled */
     }
     wandb_jobs_tick(d->jobs, settings_of(d)->base_url);
     if (!d->look && !d->running && (!d->asked_file || mono_ms - d->looked_ms >= LOOK_MS))
         look(d);
     if (!d->zone || !d->asked_file || d->look)
-        return; /* from which day on is not known yet */
+        return; /* the start day is unknown yet */
     if (!hub_leads(d->h))
         return;
     clock_turn(d, PULL, now_ms);
@@ -533,7 +536,7 @@ static void take_settings(void *self, UNUSED void *next)
         log_error("wandb", "nothing is pulled: %s", err.msg);
 }
 
-/* Ends what runs. */
+/* Stops the running command. */
 static void stop_running(void *self)
 {
     struct hub_wandb *d = self;

@@ -1,10 +1,11 @@
 /*
- * match.h: which run of ours a run of W&B was: on its host, at its time, of its person where several fit. Pure.
+ * match.h: finds the job that corresponds to a W&B run: on its host, at its time, and of its user if several fit. Pure.
  *
- * M1 At least half of its time is also that of ours. M2 Where several people's fit, and none is its user, one that lies
- * at the same time from begin to end is taken; two such, or none, are not told apart, and nothing is taken. M3 It takes
- * the place of a run that nobody labelled, if that has ended, is on this node alone and has little other time; else it
- * is a part.
+ * M1 The job covers at least half of the run's time.
+ * M2 If jobs of several users fit, but none of the run's user, a job with the same start and end is chosen. If two or
+ *    none have that, the match is ambiguous, and no job is chosen.
+ * M3 The run replaces an unlabelled job that has ended, is on this node only and has little other time. Otherwise it
+ *    becomes a part of the job.
  */
 #pragma once
 
@@ -12,13 +13,13 @@
 
 struct match_ask {
     int64_t from_ms, until_ms, now_ms;
-    const char *person;                                            /* of the run of W&B; NULL: not known */
-    const char *(*person_of)(void *arg, const struct job_fact *j); /* of one of ours */
+    const char *person;                                            /* of the run of W&B; NULL if unknown */
+    const char *(*person_of)(void *arg, const struct job_fact *j); /* of a job */
     void *arg;
-    int gpus; /* what W&B says; 0: nothing. Among equals the one with as many is taken */
+    int gpus; /* number reported by W&B; 0 if unknown. Among equal jobs the one with this number is chosen */
 };
 
-/* One of these jobs of its node; NULL: none, or it is not clear which. */
+/* Returns one of these jobs of its node; NULL if none matches or the match is ambiguous. */
 const struct job_fact *match_job(const struct match_ask *ask, struct job_fact *const *jobs, size_t n);
-/* parts: it has such on other nodes. */
+/* parts: the job has parts on other nodes. */
 bool match_replaces(const struct match_ask *ask, const struct job_fact *j, bool parts);

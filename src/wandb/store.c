@@ -1,6 +1,6 @@
 /*
- * store.c: the writing side of wandb.db: how far a pull came, runs, days, events. Puts join one transaction; the first
- * one that fails ends all writing, since what comes after it rests on it (a cursor on the pages before).
+ * store.c: the writing side of wandb.db: progress of pulls, runs, days, events. Puts share one transaction. The first
+ * failed put ends all writing, since later ones depend on it (a cursor depends on the pages before).
  */
 #include "wandb/store.h"
 
@@ -34,7 +34,7 @@ int wandb_store_open(struct wandb_store **ret, const char *where, bool write, st
     int r = !write ? 0 : server ? wandb_claim_take(&s->claim, where, err) : wandb_store_lock(where, &s->lock_fd, err);
 
     r = r ?: db_open(&s->db, place, &wandb_kind, write ? DB_BESIDE : DB_READ, err);
-    if (r == -ENODATA) /* somebody is making it just now, or nobody pulled yet */
+    if (r == -ENODATA) /* another process is creating it now, or there was no pull yet */
         r = err_set(err, -ENOENT, "cannot read '%s': nothing is in it yet",
                     server ? "the W&B runs of the store" : place);
     if (r < 0) {
@@ -88,7 +88,7 @@ static int fail_put(struct wandb_store *s, int rc, struct err *err)
     return err_set(err, s->failed.code, "%s", s->failed.msg);
 }
 
-/* On a server, within a transaction: it is refused to whoever was stopped and goes on when another took over. */
+/* On a server, within a transaction: rejects a process that was suspended while another one took over. */
 static int check_turn(struct wandb_store *s)
 {
     int rc = lease_fence(&s->leases, WANDB_LEASE, wandb_claim_epoch(s->claim), NULL);
@@ -168,7 +168,7 @@ const char *wandb_store_zone(struct wandb_store *s)
     return s->zone;
 }
 
-/* A zone that came with a pull or an import of which nothing was kept binds nobody. */
+/* Without any run, the zone of an earlier pull or import does not apply. */
 static bool has_any_run(struct wandb_store *s)
 {
     int64_t any = 1;
@@ -198,7 +198,7 @@ int wandb_zone_set(struct wandb_store *s, const char *zone, struct err *err)
 
 /* ---- pulls ---- */
 
-/* 1: there is one to go on with. */
+/* Returns 1 if there is a pull to resume. */
 static int find_pull(struct wandb_store *s, struct wandb_pull *pull, int64_t now_ms)
 {
     /* the last: a clock that was set back */
@@ -228,7 +228,7 @@ int wandb_pull_begin(struct wandb_store *s, struct wandb_pull *pull, int64_t now
         return fail_put(s, rc, err);
     pull->begun_ms = now_ms;
     rc = wandb_ints(wandb_stmt_record(s, W_PUT_PULL, &wandb_pull_record, pull), &pull->id, 1);
-    if (rc >= 0) /* lists of pulls that nobody goes on with */
+    if (rc >= 0) /* lists of pulls that cannot be resumed */
         rc = DB_RUN(&s->st, W_DROP_STALE, DB_INT(now_ms - WANDB_RESUME_MS));
     return rc == 0 ? wandb_store_flush(s, err) : fail_put(s, rc, err);
 }
@@ -257,7 +257,7 @@ int wandb_project_fail(struct wandb_store *s, const struct wandb_pull *pull, con
 
 /* ---- runs ---- */
 
-/* What a pull was told of it. */
+/* Puts a run as seen by a pull. */
 static int put_run(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *r, bool days_done)
 {
     struct wandb_run run = *r;
@@ -284,7 +284,7 @@ static int find_run(struct wandb_store *s, const char *team, const char *project
     return rc;
 }
 
-/* One that was just put. */
+/* Finds a run that was just put. */
 static int find_put_run(struct wandb_store *s, const struct wandb_run *run, struct known_run *ret)
 {
     int rc = find_run(s, run->team, run->project, run->id, ret);
@@ -292,7 +292,7 @@ static int find_put_run(struct wandb_store *s, const struct wandb_run *run, stru
     return rc == 1 ? 0 : rc == 0 ? -EIO : rc;
 }
 
-/* The list is complete: what is stored and not in it is gone. */
+/* The list is complete: marks stored runs that are not in it as deleted. */
 static int mark_gone(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_page *p,
                      int64_t all_before)
 {
@@ -313,7 +313,7 @@ static int mark_gone(struct wandb_store *s, const struct wandb_pull *pull, const
 
 static int put_page(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_page *p)
 {
-    int64_t all_before = 0; /* what all of its pages were asked for */
+    int64_t all_before = 0; /* minimum over all of its pages */
     int rc = wandb_ints(DB_STMT(&s->st, W_PUT_PAGE, DB_TEXT(p->team), DB_TEXT(p->project), DB_INT(pull->id),
                                 DB_TEXT(p->cursor), DB_INT(p->last), DB_INT(p->all_before_ms)),
                         &all_before, 1);
@@ -421,8 +421,10 @@ static int put_run_of_row(struct wandb_store *s, const struct wandb_run *run, co
     return db_run(wandb_stmt_record(s, W_PUT_RUN_OF_ROW, &wandb_run_record, &told));
 }
 
-/* Of the run's existence the row that was logged last knows most; of those logged together, the one that says the most
- * about it: deleted before exists before error. */
+/*
+ * The row logged last decides whether a run exists. Among rows logged together, deleted has priority over exists, and
+ * exists over error.
+ */
 static bool tells_more(const struct wandb_run *run, int64_t logged_ms, const struct known_run *k)
 {
     static const int rank[WANDB_EXISTS_COUNT] = {[WANDB_ERROR] = 1, [WANDB_EXISTS] = 2, [WANDB_DELETED] = 3};
@@ -434,8 +436,10 @@ static bool tells_more(const struct wandb_run *run, int64_t logged_ms, const str
     return logged_ms == k->found_ms && rank[run->exists] > rank[k->found];
 }
 
-/* Which days somebody else knows of: those that a pull of this file logged come back with a dataset they went into, and
- * say nothing of what it lacks. */
+/*
+ * Notes days that come from elsewhere. Days logged by a pull of this file may be in the dataset too, but prove nothing
+ * about other days.
+ */
 static void note_day(struct wandb_store *s, const struct wandb_day *day)
 {
     int64_t here = 0;

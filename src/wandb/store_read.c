@@ -1,9 +1,9 @@
-/* store_read.c: the reading side of wandb.db: one statement per question, so each answer is as of one moment. */
+/* store_read.c: the reading side of wandb.db: one statement per query, so that each result is a consistent snapshot. */
 
 #include "base/mem.h"
 #include "wandb/store_sql.h"
 
-struct reading { /* whom it is given to */
+struct reading { /* the callbacks */
     wandb_run_fn *run;
     wandb_day_fn *day;
     wandb_failed_fn *failed;
@@ -13,8 +13,10 @@ struct reading { /* whom it is given to */
     int64_t last; /* the number of the newest run */
 };
 
-/* A statement's rows to their end, or until each returns other than 0; it is ready again then. How many, or what each
- * returned, or -errno. */
+/*
+ * Reads a statement's rows to the end, or until each returns nonzero, and resets it. Returns the number of rows, or the
+ * result of each, or -errno.
+ */
 static int64_t read_rows(struct db_stmt *st, int (*each)(void *arg, struct db_stmt *st), void *arg, struct err *err)
 {
     int64_t n = 0;

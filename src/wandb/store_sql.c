@@ -1,7 +1,7 @@
 /*
- * store_sql.c: the SQL of wandb.db. Runs have a number each; their days are found by it, in the order of days, and the
- * days of a window by an index of their own. A day's row carries what was known of the run when it was logged, since
- * that is what the dataset says: a later pull of other days does not change it.
+ * store_sql.c: the SQL of wandb.db. Each run has a number. Its days are found by it, in order; the days of a window
+ * have a separate index. A day's row has the run's data at the time it was logged, as in the dataset: a later pull of
+ * other days does not change it.
  */
 #include "wandb/store_sql.h"
 
@@ -77,8 +77,10 @@ const struct record_kind wandb_pull_record = RECORDS("pulls", pull), wandb_event
 const struct record_kind *const wandb_records[] = {&wandb_run_record, &wandb_day_record, &wandb_pull_record,
                                                    &wandb_event_record, NULL};
 
-/* pulls.done: 0 under way or cut off, 1 whole, 2 at its end with something missing, 3 no pull, but days of rows from
- * elsewhere. */
+/*
+ * pulls.done: 0 in progress or interrupted, 1 complete, 2 finished with failures, 3 not a pull, but days of rows from
+ * elsewhere.
+ */
 const struct db_kind wandb_kind = {.magic = DB_MAGIC_WANDB,
                                    .version = 1,
                                    .schema = SCHEMA,
