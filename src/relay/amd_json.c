@@ -8,7 +8,10 @@
 
 /* ---- values ---- */
 
-/* 12, "12.5", "(1725Mhz)", {"value": 12, "unit": "W"}: the number times scale. False: it is none. */
+/*
+ * Reads 12, "12.5", "(1725Mhz)", {"value": 12, "unit": "W"}: the number times scale. Returns false if there is no
+ * number.
+ */
 static bool number(const json_t *v, int64_t scale, int64_t *ret)
 {
     char text[64];
@@ -48,7 +51,7 @@ static void put_text(char *to, size_t size, const json_t *v)
         collect_text(to, size, s);
 }
 
-/* "0x2f048617326b1ea" -> "amd-2f048617326b1ea"; zero is nobody's. */
+/* "0x2f048617326b1ea" -> "amd-2f048617326b1ea"; zero is not an id. */
 static void put_unique(struct device_fact *f, const json_t *v)
 {
     uint64_t id;
@@ -69,7 +72,7 @@ static struct device_reading *device(struct reading *r, int64_t index)
 
 /* ---- rocm-smi: {"card0": {"GPU use (%)": "0", …}, "system": {…}} ---- */
 
-/* Of several spellings of one metric the last that is there counts: newer versions' stand last. */
+/* If a metric has several names, the last one found counts: names of newer versions are last. */
 static const struct {
     const char *key;
     enum metric m;
@@ -197,7 +200,7 @@ static bool amd_all(json_t *list, struct reading *ret)
 
 /* ---- either ---- */
 
-/* Where the JSON begins: at a line that begins so; the tools say warnings before it. */
+/* The start of the JSON: the first line that starts with a brace; the tools print warnings before it. */
 static struct str from_brace(struct str text)
 {
     struct str rest = text, line;

@@ -1,6 +1,6 @@
 /*
- * amd_json.h: what AMD's tools print with --json: rocm-smi of any version, and amd-smi's metric, static and list. Pure:
- * also for text that came from another machine. Whatever is no number ("N/A") is absent.
+ * amd_json.h: reads the --json output of AMD's tools: rocm-smi of any version, and amd-smi's metric, static and list.
+ * Pure: also for text of another machine. Values that are not numbers ("N/A") are absent.
  */
 #pragma once
 
@@ -9,8 +9,8 @@
 #define AMD_JSON_MAX (1u << 20) /* of text */
 
 /*
- * Put what text says of GPUs into ret: into the device of the same index where there is one already, else into a new
- * one, so that several texts add up. Words before the JSON are passed over. A device whose unique id is not told has no
- * uuid. 0, or -EINVAL with a reason.
+ * Puts the GPUs of text into ret: into the device of the same index if it exists, else into a new one, so that several
+ * texts add up. Skips text before the JSON. A device without a unique id gets no uuid. Returns 0, or -EINVAL with a
+ * reason.
  */
 int amd_json(struct str text, struct reading *ret, struct err *err);

@@ -1,4 +1,4 @@
-/* consul.h: what is particular about Consul: addresses, indexes, the old file. Pure: nothing is sent here. */
+/* consul.h: helpers for Consul: addresses, indexes, the old file. Pure: sends nothing. */
 #pragma once
 
 #include "base/err.h"
@@ -6,16 +6,19 @@
 
 struct buf;
 
-#define CONSUL_WAIT_MS 60000 /* how long Consul may hold a question until something changes */
+#define CONSUL_WAIT_MS 60000 /* maximum time Consul may hold a query until something changes */
 
 /*
- * The whole address of a list: an address as it is (of the catalog or of health), or the name of a service of the
- * machine's own Consul agent. -EINVAL with a sentence.
+ * Makes the full address of a list. what: an address (of the catalog or of health), or the name of a service of the
+ * local Consul agent. Returns -EINVAL with a message in err.
  */
 int consul_base(const char *what, struct buf *ret, struct err *err);
-/* The same question, to be held until its answer is newer than index; 0: not held. */
+/* The same query, held by Consul until its result is newer than index; 0: not held. */
 void consul_url(struct str base, uint64_t index, struct buf *ret);
-/* The index to ask with next: 0 (ask anew) when there is none, when it is none, and when it has gone back. */
+/*
+ * The index for the next query: 0 (start again) if the header has none or an invalid one, or if the index has gone
+ * back.
+ */
 uint64_t consul_index(uint64_t had, struct str header);
 /* fetch_stats_conf.json of GPU Monitor: its CONSUL_SERVICE_URI. */
 int consul_old_conf(struct str json, struct buf *ret, struct err *err);

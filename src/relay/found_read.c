@@ -1,4 +1,4 @@
-/* found_read.c: reads what sources say into a list. Pure; all of it is somebody else's text. */
+/* found_read.c: reads the formats of sources into a list. Pure; all text is untrusted. */
 #include <arpa/nameser.h>
 #include <errno.h>
 #include <jansson.h>
@@ -43,7 +43,7 @@ static int filled(const struct found_list *l, struct err *err)
     return l->full ? err_set(err, -EBADMSG, "more than %d nodes, or too much text about them", FOUND_MAX) : 0;
 }
 
-/* NULL: it was left out. */
+/* Accepts NULL: the node was skipped. */
 static void label_node(struct found *f, struct str name, struct str value)
 {
     if (f)
@@ -64,7 +64,7 @@ static void label_tags(struct found *f, const json_t *tags)
             continue;
         if (before)
             buf_addc(&all, ',');
-        if (buf_addstr(&all, s) < 0) { /* those that fit */
+        if (buf_addstr(&all, s) < 0) { /* only the labels that fit */
             buf_cut(&all, before);
             break;
         }
@@ -72,7 +72,7 @@ static void label_tags(struct found *f, const json_t *tags)
     label_node(f, STR("consul_tags"), buf_str(&all));
 }
 
-/* What people say of their nodes; what Consul adds of its own says nothing here. */
+/* Labels set by users; Consul's own metadata is ignored. */
 static void label_meta(struct found *f, json_t *meta)
 {
     const char *key;
@@ -305,7 +305,7 @@ int found_sinfo(struct found_list *l, struct str text, struct err *err)
 
 /* ---- ssh's configuration ---- */
 
-/* The next word; "quoted ones" may have blanks. */
+/* Reads the next word; quoted words may contain spaces. */
 static bool config_word(struct str *rest, struct str *ret)
 {
     *rest = str_trim(*rest);

@@ -23,7 +23,7 @@ void target_list_fini(struct target_list *l)
 
 /* ---- one machine ---- */
 
-/* "gpu01", "gpu01:2222", "[::1]:2222", "::1". False: the port is none. */
+/* "gpu01", "gpu01:2222", "[::1]:2222", "::1". Returns false if the port is invalid. */
 static bool split_port(struct str s, struct str *host, int *port)
 {
     int64_t v;
@@ -38,7 +38,7 @@ static bool split_port(struct str s, struct str *host, int *port)
         colon = 0;
         if (s.p[0] != ':')
             return false;
-    } else if (colon < 0 || str_find(s, ":") != colon) { /* none, or an IPv6 address as it is */
+    } else if (colon < 0 || str_find(s, ":") != colon) { /* no port, or a plain IPv6 address */
         return true;
     } else {
         *host = str_n(s.p, (size_t)colon);
@@ -148,7 +148,7 @@ static int expand(struct target_list *l, struct buf *done, struct str rest, int 
     size_t len = done->len;
     struct str part;
     int r = 0;
-    if (open < 0 || (close > open && memchr(rest.p + open, ':', (size_t)(close - open)))) { /* none, or IPv6 */
+    if (open < 0 || (close > open && memchr(rest.p + open, ':', (size_t)(close - open)))) { /* no range, or IPv6 */
         buf_addstr(done, rest);
         if (!done->err)
             r = add_one(l, buf_str(done), user, err);
@@ -215,7 +215,7 @@ int ini_parse(struct str text, struct ini *ret, struct err *err)
         bool more = line.len && (line.p[0] == ' ' || line.p[0] == '\t');
         if (!s.len || s.p[0] == '#' || s.p[0] == ';')
             continue;
-        if (more && last) { /* a value that goes on */
+        if (more && last) { /* a continued value */
             char *longer = mem_fmt("%s %.*s", *last, STR_ARG(s));
             free(*last);
             *last = longer;

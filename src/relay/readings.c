@@ -9,7 +9,7 @@
 #include "collect/smi.h"
 #include "model/work.h"
 
-#define TAIL_ROWS    20 /* of GPUs: what the scripts keep */
+#define TAIL_ROWS    20 /* of GPUs: as many as the scripts keep */
 #define SWEEP_MS     3000
 #define FRESH_MS     60000
 #define LITTLE_BYTES (10ll << 20)
@@ -50,9 +50,9 @@ struct readings {
     struct app *apps;
     struct person *people;
     struct child *children;
-    struct disk disks[DISKS_MAX], root; /* root: of the status; its total 0: not said */
+    struct disk disks[DISKS_MAX], root; /* root: of the status; its total is 0 if unknown */
     bool cut, users_taken;
-    int64_t ram_used, ram_total, load1; /* -1: not said */
+    int64_t ram_used, ram_total, load1; /* -1: unknown */
     int32_t cpus;
     int64_t offset_ms; /* E4 */
 };
@@ -151,7 +151,10 @@ static int64_t lstart(struct str s)
     return clock_parse(text, strlen(text), &at) == 0 && at > 0 ? at : 0;
 }
 
-/* "08:41:39" of uptime, beside the time of writing: how far east of UTC the node's clock is read, to the quarter. */
+/*
+ * Computes the node's offset east of UTC from uptime's clock time, "08:41:39", and the time of writing; rounds it to 15
+ * min.
+ */
 static bool east(struct str tod, int64_t written_ms, int64_t *ret_ms)
 {
     char text[32];
@@ -356,7 +359,7 @@ bool disk_row(struct str line, struct disk *ret)
         !str_word(&line, &share) || !str_ends(share, "%") || !str_int(size, &d.total) || !str_int(used, &d.used) ||
         !str_int(avail, &d.avail) || d.total <= 0 || d.total > 1ll << 43 || d.used < 0 || d.used > d.total)
         return false;
-    d.avail = MAX(-d.used / 2, MIN(d.avail, 1ll << 43)) * 1024; /* below 0: root has taken of what is kept for it */
+    d.avail = MAX(-d.used / 2, MIN(d.avail, 1ll << 43)) * 1024; /* below 0: root uses part of its reserve */
     d.total <<= 10;
     d.used <<= 10;
     line = str_trim(line);
@@ -420,7 +423,7 @@ static void take_uptime(struct readings *r, struct str line, int at, int64_t wri
         east(tod, written_ms, &r->offset_ms);
 }
 
-/* Lines may be missing, so each is known by what it looks like. */
+/* Lines may be missing, so each is recognised by its form. */
 static void take_status(struct readings *r, struct str text, int64_t written_ms)
 {
     struct str line;
@@ -458,7 +461,7 @@ void readings_take(struct readings *r, enum readings_file which, struct str text
         takers[which](r, text, written_ms);
 }
 
-/* ---- what they say together ---- */
+/* ---- combining the files ---- */
 
 static int64_t newest_row(const struct readings *r)
 {
@@ -488,10 +491,10 @@ static const struct person *heir_of(const struct readings *r, int32_t pid)
     return heir;
 }
 
-struct dead { /* processes on a GPU that have ended while their children keep the memory */
+struct dead { /* ended processes on a GPU whose children keep the memory */
     int32_t first, second;
     size_t n;
-    int32_t alone; /* a process that ps does not know, and no child of it; 0: none */
+    int32_t alone; /* a process without a row in ps and without children; 0 if none */
     size_t n_alone;
 };
 
@@ -502,7 +505,7 @@ static void alone_words(const struct dead *dead, struct buf *out)
         buf_addf(out, "; %zu more such", dead->n_alone - 1);
 }
 
-/* Most of the first one's children are named, and the second where that is asked for. */
+/* Lists at most `most` children of the first process, and the second process if requested. */
 static void dead_words(const struct readings *r, const struct dead *dead, size_t most, bool second, struct buf *out)
 {
     size_t n = 0;
@@ -607,7 +610,7 @@ static void add_disk(const struct disk *d, struct reading *ret)
     c->unit = UNIT_RATIO;
     c->kind = KIND_GAUGE;
     c->per = 10000;
-    int64_t used = d->used >> 10, all = MAX((d->used + d->avail) >> 10, 1); /* whole KiB, at most 2^43 of them */
+    int64_t used = d->used >> 10, all = MAX((d->used + d->avail) >> 10, 1); /* in KiB, at most 2^43 */
     c->v = (used * 10000 + all - 1) / all;                                  /* up, as df rounds */
 }
 

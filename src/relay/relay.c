@@ -17,9 +17,9 @@ struct relay {
     size_t n, cap;
     struct ssh_node **v;
     size_t n_line, cap_line;
-    struct ssh_node **line; /* who wants to connect, first come first */
+    struct ssh_node **line; /* machines that want to connect, FIFO */
     struct timer *sweep;
-    struct target_list fixed; /* the settings' own; more of them are found */
+    struct target_list fixed; /* from the settings; sources add more */
     struct finder *finder;
 };
 
@@ -114,20 +114,20 @@ static void take_list(struct relay *r, const struct target_list *l)
             ssh_node_list(r->v[i]);
             ssh_node_labels(r->v[i], l->v[at].labels);
             there[at] = true;
-        } else { /* the last one takes its place, and is looked at next */
+        } else { /* the last one moves here and is checked next */
             drop(r, i--);
         }
     }
     for (size_t i = 0; i < l->n; i++) {
         if (there[i])
             continue;
-        VEC_ADD(r->v, r->n, r->cap, NULL); /* its place, should it ask for its turn at once */
+        VEC_ADD(r->v, r->n, r->cap, NULL); /* its slot, in case it wants to connect immediately */
         r->v[r->n - 1] = ssh_node_new(r->loop, r->post, &r->conf, &l->v[i], r->run, &hooks, r);
         ssh_node_labels(r->v[r->n - 1], l->v[i].labels);
     }
 }
 
-/* Those of the settings first: they say best how to get there. */
+/* The machines of the settings come first: their connection data has priority. */
 static void take_lists(void *arg)
 {
     struct relay *r = arg;
@@ -151,7 +151,7 @@ void relay_free(struct relay *r)
 {
     if (!r)
         return;
-    r->max = 0; /* nobody's turn any more */
+    r->max = 0; /* no further connections */
     while (r->n)
         drop(r, r->n - 1);
     timer_free(r->sweep);
@@ -183,7 +183,7 @@ int relay_set(struct relay *r, const struct relay_settings *s, struct err *err)
                                          .connect_ms = s->connect}};
     if (same_way(&r->conf, &next)) {
         conf_fini(&next);
-    } else { /* all anew: what reads a machine is made for its settings */
+    } else { /* restart all: a node keeps the settings it was made with */
         r->max = 0;
         while (r->n)
             drop(r, r->n - 1);

@@ -1,7 +1,9 @@
 /*
- * relay.h: all machines that are read over ssh, and which of them may connect next. R1 At most `connections` are being
- * opened at once; those that stand do not count. R2 Machines come and go with the list; one that is gone is kept as
- * unlisted for UNLISTED_MS. R3 Nothing that happens to one machine is seen by another.
+ * relay.h: all machines that are read over ssh, and which of them may connect next.
+ *
+ * R1 At most `connections` are being opened at the same time; established connections do not count.
+ * R2 Machines are added and removed with the list. A removed machine is kept as unlisted for UNLISTED_MS.
+ * R3 Machines do not affect each other.
  */
 #pragma once
 
@@ -12,7 +14,7 @@
 struct relay;
 struct relay *relay_new(struct event_base *loop, struct post *post);
 void relay_free(struct relay *r); /* before its post */
-/* The settings and the list of now. 0 or -errno with a sentence; then nothing has changed. */
+/* Applies new settings and their list. Returns 0 or -errno with a message in err; on failure nothing changes. */
 int relay_set(struct relay *r, const struct relay_settings *s, struct err *err);
 
 struct json;

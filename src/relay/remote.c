@@ -13,20 +13,20 @@
 #define FIRST_MS   60000 /* without persistence mode the driver wakes every GPU first */
 #define SILENCE_MS 15000
 #define PS_MAX     PROCS_MAX
-#define LINES_MAX  400 /* of processes, before ps is asked again for those that are there: pids are used again */
+#define LINES_MAX  400 /* of processes, before ps runs again for the existing ones: pids are reused */
 
-struct ps { /* what ps said of a pid */
+struct ps { /* result of ps for a pid */
     int32_t pid;
-    int64_t start_ms, told_ms; /* start by the hub's clock; told: monotonic */
+    int64_t start_ms, told_ms; /* start by the hub's clock; told: when ps last reported it, monotonic */
     int64_t age_s;
-    bool gone; /* it ended, and the driver still lists it */
+    bool gone; /* it ended, but the driver still lists it */
     char user[64], args[CMD_MAX];
 };
 
 struct remote {
     int64_t every_ms, began_ms, heard_ms; /* monotonic */
     struct smi_tables tables;
-    struct sysfs_gpu *cards; /* NULL until something other than nvidia-smi tells of GPUs */
+    struct sysfs_gpu *cards; /* NULL until a source other than nvidia-smi reports GPUs */
     bool gpus_ended, hung, bare;
     char why[160];
     uint64_t skipped;
@@ -83,7 +83,7 @@ static struct ps *ps_of(struct remote *r, int32_t pid)
     return FIND(r->ps, r->n_ps, p, p->pid == pid);
 }
 
-/* Room for one more: the one told of longest ago goes. */
+/* Returns a new entry; if there is no room, replaces the oldest one. */
 static struct ps *ps_new(struct remote *r)
 {
     size_t oldest = 0;
@@ -106,7 +106,7 @@ static bool take_ps(struct remote *r, struct str line, int64_t mono_ms)
         n > INT32_MAX || !str_int(age, &s) || s < 0 || s > 1ll << 33)
         return false;
     struct ps *p = ps_of(r, (int32_t)n);
-    /* The same one told again: seconds are whole, so its beginning would move about. */
+    /* The same process reported again: with whole seconds its start time would jitter. */
     bool same =
         p && p->age_s + (mono_ms - p->told_ms) / 1000 - s <= 3 && s - p->age_s - (mono_ms - p->told_ms) / 1000 <= 3;
     if (!p)
@@ -195,7 +195,7 @@ static struct sysfs_gpu *cards(struct remote *r)
     return r->cards;
 }
 
-/* What the machine is. False: it is not understood. */
+/* Facts of the machine. Returns false if malformed. */
 static bool take_fact(struct remote *r, char what, struct str rest)
 {
     struct node_fact *f = &r->fact;
@@ -220,7 +220,7 @@ static bool take_fact(struct remote *r, char what, struct str rest)
     return true;
 }
 
-/* What GPUs without nvidia-smi say. */
+/* Lines of GPUs without nvidia-smi. */
 static bool take_cards(struct remote *r, char what, struct str rest, int64_t mono_ms)
 {
     switch (what) {
@@ -243,7 +243,7 @@ static bool take_cards(struct remote *r, char what, struct str rest, int64_t mon
     }
 }
 
-/* What is measured. */
+/* Measured values. */
 static bool take_value(struct remote *r, char what, struct str rest, int64_t mono_ms)
 {
     switch (what) {
@@ -313,7 +313,7 @@ enum remote_news remote_wait(struct remote *r, int64_t mono_ms)
     int64_t limit = (r->heard_ms == r->began_ms ? FIRST_MS : SILENCE_MS) + 2 * r->every_ms;
     if (r->gpus_ended || mono_ms - r->heard_ms <= limit)
         return REMOTE_NONE;
-    if (r->tables.words[0] && r->heard_ms == r->began_ms) { /* it says something, again and again, but no table */
+    if (r->tables.words[0] && r->heard_ms == r->began_ms) { /* it keeps printing text, but no table */
         snprintf(r->why, sizeof(r->why), "nvidia-smi prints no table but: %.100s", r->tables.words);
         return REMOTE_FAILED;
     }
@@ -344,7 +344,7 @@ uint64_t remote_skipped(const struct remote *r)
     return r->skipped;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static void know(struct remote *r, struct reading *ret, struct raw_use *u, int64_t wall_ms, int64_t mono_ms)
 {
@@ -358,7 +358,7 @@ static void know(struct remote *r, struct reading *ret, struct raw_use *u, int64
         return;
     mem_copy_str(u->known->user, sizeof(u->known->user), p->gone ? PROC_GONE : p->user);
     mem_copy_str(u->known->cmd, sizeof(u->known->cmd), p->args);
-    if (p->gone) /* not the process it was: nobody's, and without a beginning */
+    if (p->gone) /* not the original process: without owner and start time */
         return;
     if (!p->start_ms)
         p->start_ms = wall_ms - (mono_ms - p->told_ms) - p->age_s * 1000;

@@ -4,7 +4,7 @@
 const char remote_script_text[] =
     "LC_ALL=C; export LC_ALL\n"
     "PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/local/nvidia/bin:/opt/bin; export PATH\n"
-    /* One command for the shell: it is read whole before what stands behind it on the standard input is passed over. */
+    /* One command for the shell: it reads all of it before the loop consumes the rest of the standard input. */
     "if [ $agent = 1 ] && command -v muster-agent >/dev/null; then\n"
     "  echo W\n"
     "  exec 3<&0\n"
@@ -34,8 +34,10 @@ const char remote_script_text[] =
     "  if [ $left -le 0 ]; then left=60; echo 'D {'; df -lPk | while IFS= read -r l; do printf 'D %s\\n' \"$l\"; done; "
     "echo 'D }'; fi\n"
     "}\n"
-    /* ps, once for each process; one that is gone (not one that /proc hides) is said as that, and ps asked should its
-     * number come again */
+    /*
+     * Runs ps once for each process. A process that is gone (not one that /proc hides) is reported as gone; ps runs
+     * again if its pid is reused.
+     */
     "who() {\n"
     "  n=$((n + 1)); if [ $n -gt $lines ]; then n=0 seen=; fi\n"
     "  case $1 in ''|*[!0-9]*) return; esac\n"
@@ -86,7 +88,7 @@ const char remote_script_text[] =
     "  done\n"
     "  echo 'S }'\n"
     "}\n"
-    /* AMD's tools start Python: where /sys shows the GPUs they are asked once, for their names. */
+    /* AMD's tools start Python: if /sys shows the GPUs, they run only once, for the names. */
     "lines_of() { echo I; \"$@\" 2>&1 </dev/null | while IFS= read -r l || [ -n \"$l\" ]; do printf 'H %s\\n' \"$l\"; "
     "done; "
     "echo F; }\n"
@@ -122,6 +124,6 @@ const char remote_script_text[] =
     "  echo 'X there is no nvidia-smi, and no AMD or Intel GPU'\n"
     "  (while :; do node; echo T; sleep $every; done) </dev/null &\n"
     "fi\n"
-    /* The other end went away: so does all of this. */
+    /* The other end is gone: end all processes of the script. */
     "trap 'trap - TERM; kill 0' EXIT TERM HUP INT\n"
     "while read -r l; do :; done\n";

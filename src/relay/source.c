@@ -1,4 +1,4 @@
-/* source.c: what all sources of node names share: the last list, when to look again, and what to report. */
+/* source.c: code shared by all sources of node names: the last list, the time of the next lookup, and reports. */
 #include "relay/source.h"
 
 #include <errno.h>
@@ -81,7 +81,7 @@ static bool wanted(const char *only, struct str name)
     return false;
 }
 
-/* Only what is asked for, with the user it is asked as. */
+/* Keeps only the wanted names, and sets their user. */
 static void fit(struct source *s, struct found_list *l)
 {
     size_t n = 0;
@@ -123,7 +123,7 @@ void source_fail(struct source *s, const char *why)
     bool news = strcmp(s->error, why) != 0;
     s->failed++;
     mem_copy_str(s->error, sizeof(s->error), why);
-    timer_after(s->timer, ms - (int64_t)((double)ms * rand_unit() / 4)); /* not all at the same moment */
+    timer_after(s->timer, ms - (int64_t)((double)ms * rand_unit() / 4)); /* jitter, to spread the lookups */
     if (news)
         s->on_list(s->arg, s, s->last.v, s->last.n, s->error);
 }

@@ -1,6 +1,6 @@
 /*
- * source_consul.c: the nodes of a service that Consul knows, by requests that Consul answers when something changes
- * (blocking queries).
+ * source_consul.c: the nodes of a service that Consul knows, by blocking queries: Consul responds when something
+ * changes.
  */
 #include <errno.h>
 
@@ -12,13 +12,13 @@
 #include "relay/source.h"
 
 #define ANSWER_MAX (32u << 20)
-#define ASK_MS     10000 /* for an answer that is not held */
-#define APART_MS   1000  /* between questions, at least: an index can move without end */
+#define ASK_MS     10000 /* for a reply that is not held */
+#define APART_MS   1000  /* minimum interval of queries: an index can change all the time */
 
 struct consul {
     struct source s;
     struct buf base;
-    uint64_t index; /* 0: ask without */
+    uint64_t index; /* 0: query without */
     int64_t asked_mono;
 };
 
@@ -30,7 +30,7 @@ static void on_answer(void *arg, const struct http_result *r)
     struct str value = STR("");
     uint64_t had = c->index;
 
-    c->index = 0; /* a server that failed may come back with a younger index: begin anew */
+    c->index = 0; /* after a failure the server's index may be lower: start again */
     if (r->status != 200) {
         source_http_fail(&c->s, r, "Consul");
         if (r->retry_after_ms > 0)
@@ -46,7 +46,7 @@ static void on_answer(void *arg, const struct http_result *r)
     bool part = http_header(r, "X-Consul-Results-Filtered-By-ACLs", &value) && str_eq(value, "true");
     bool held = c->index || had;
     source_give(&c->s, &l, part ? "Consul's token sees only a part of the list" : NULL);
-    if (held) /* else its answers have no index: ask now and then */
+    if (held) /* else its replies have no index: poll */
         timer_after(c->s.timer, MAX(c->asked_mono + APART_MS - clock_mono_ms(), (int64_t)0));
 }
 
@@ -59,7 +59,7 @@ static void consul_look(struct source *s)
 
     consul_url(buf_str(&c->base), c->index, &url);
     c->asked_mono = clock_mono_ms();
-    /* Consul adds up to a sixteenth to the wait, so that not all questions end together. */
+    /* Consul adds up to a sixteenth to the wait, so that queries do not all end together. */
     int64_t limit = c->index ? CONSUL_WAIT_MS + CONSUL_WAIT_MS / 16 + ASK_MS : ASK_MS;
     if (http_get(s->call, url.p, headers, ANSWER_MAX, limit, &err) < 0)
         source_fail(s, err.msg);

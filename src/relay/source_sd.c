@@ -1,4 +1,4 @@
-/* source_sd.c: Prometheus' two ways to be told of targets: files, looked at again and again, and an HTTP address. */
+/* source_sd.c: Prometheus' two ways of target discovery: files, which are polled, and an HTTP address. */
 #include <errno.h>
 #include <glob.h>
 
@@ -22,7 +22,7 @@ static int read_one(const char *path, struct found_list *l, struct err *err)
     return r < 0 ? err_prefix(err, r, "%s", path) : 0;
 }
 
-/* One file that cannot be read keeps the whole last list: half of it would look as if nodes were gone. */
+/* If one file cannot be read, the whole last list stays: with half of it, nodes would seem to be gone. */
 static void file_look(struct source *s)
 {
     AUTO_FOUND l = {0};
@@ -60,7 +60,7 @@ const struct source_ops source_file_sd = {
 
 struct http_sd {
     struct source s;
-    char *every; /* how often we ask, as Prometheus says it */
+    char *every; /* the poll interval in Prometheus' format */
 };
 
 static void on_answer(void *arg, const struct http_result *r)

@@ -12,13 +12,13 @@
 #define BEAT_MS      1000
 #define RETRY_MIN_MS 1000
 #define RETRY_MAX_MS 300000
-#define MUTE_MS      30000  /* let in, but not a line from the shell there */
-#define RENEW_MS     600000 /* no nvidia-smi, or one that hangs: begin anew, something may have changed */
-#define HUNG_MAX     2      /* but not for ever: each leaves a process there that may never end */
+#define MUTE_MS      30000  /* logged in, but no line from the shell */
+#define RENEW_MS     600000 /* no nvidia-smi, or it hangs: start again after this time, something may have changed */
+#define HUNG_MAX     2      /* but at most this often: each time leaves a process there that may never end */
 #define FLOOD_MS     60000
-#define FLOOD_BYTES  (16u << 20) /* in that time; sixteen GPUs with a thousand processes say less than 4 MB */
-#define AGENT_MS     15000       /* an agent over there says something every few seconds, whatever the driver does */
-#define NO_AGENT_MS  3600000     /* one that was of no use: not tried again for this long */
+#define FLOOD_BYTES  (16u << 20) /* in that time; sixteen GPUs with a thousand processes print less than 4 MB */
+#define AGENT_MS     15000       /* an agent there sends something every few seconds, whatever the driver does */
+#define NO_AGENT_MS  3600000     /* an unusable agent is not tried again for this time */
 
 enum phase { AWAY, WANTING, CONNECTING, OPEN, CARRYING }; /* open: with a shell; carrying: with an agent */
 
@@ -36,8 +36,8 @@ struct ssh_node {
     struct timer *beat;
     int64_t begun_ms, retry_ms, unlisted_ms; /* monotonic; retry: when to want a connection again */
     int64_t pause_ms;                        /* the last pause */
-    unsigned hung_again;                     /* connections made anew because nvidia-smi hangs */
-    int64_t flood_ms;                        /* said is what came since then */
+    unsigned hung_again;                     /* reconnections because nvidia-smi hangs */
+    int64_t flood_ms;                        /* said: bytes received since then */
     size_t said;
     uint64_t rounds;
 
@@ -68,7 +68,7 @@ static void on_round(struct ssh_node *o)
     o->hung_again = 0;
     if (bare)
         uplink_state(o->up, COLLECT_NONE, remote_why(o->remote));
-    else if (o->reading.n_devices == 0 && remote_why(o->remote)[0]) /* a tool that tells of no GPU */
+    else if (o->reading.n_devices == 0 && remote_why(o->remote)[0]) /* a tool that lists no GPU */
         uplink_state(o->up, COLLECT_FAILED, remote_why(o->remote));
     else
         uplink_state(o->up, COLLECT_OK, "");
@@ -114,7 +114,7 @@ static void failed(struct ssh_node *o, const char *why)
 
 static void begin_carrying(struct ssh_node *o)
 {
-    uplink_send(o->up); /* what is read so far comes before the agent's */
+    uplink_send(o->up); /* flush the values read so far, before the agent's */
     o->phase = CARRYING;
     o->heard_ms = clock_mono_ms();
     o->carried = 0;
@@ -122,7 +122,7 @@ static void begin_carrying(struct ssh_node *o)
     ssh_bytes(o->ssh);
 }
 
-/* What is there is too old, broken, or no agent at all: the shell does without it. */
+/* The agent is too old, broken, or not an agent: read the machine with the shell instead. */
 static void no_agent(struct ssh_node *o, const char *why)
 {
     log_warn("relay", "%s: its muster-agent is of no use, a shell reads it: %s", o->to.name, why);
@@ -270,7 +270,7 @@ static void on_beat(void *arg)
         beat_open(o, now);
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and end ---- */
 
 struct ssh_node *ssh_node_new(struct event_base *loop, struct post *post, const struct ssh_node_conf *conf,
                               const struct relay_target *to, uint64_t run, const struct ssh_node_hooks *hooks,

@@ -1,10 +1,11 @@
 /*
- * ssh_node.h: one machine without an agent: a shell on it over ssh, what its lines mean, and batches of that to the
- * hub. It knows no other machine.
+ * ssh_node.h: one machine without an agent: runs a shell on it over ssh, parses its lines, and sends batches to the
+ * hub. It does not depend on other machines.
  *
- * O1 Whatever happens to it, its node says so in words (uplink/uplink.h). O2 It connects only when told that it is its
- * turn. O3 A connection that ended is tried again after a while that doubles from 1 s to 5 min, less up to half of it
- * by chance; a sample makes it 1 s again.
+ * O1 Every problem of the machine is reported as the state of its node, with a message (uplink/uplink.h).
+ * O2 It connects only when the caller permits.
+ * O3 An ended connection is retried after a delay that doubles from 1 s to 5 min, minus a random part of up to half. A
+ *    sample resets it to 1 s.
  */
 #pragma once
 
@@ -19,8 +20,8 @@ struct ssh_node_conf {
 
 struct ssh_node;
 struct ssh_node_hooks {
-    void (*want)(void *arg, struct ssh_node *o);    /* it would connect; ssh_node_connect when it may */
-    void (*settled)(void *arg, struct ssh_node *o); /* the connection it was allowed stands, or came to nothing */
+    void (*want)(void *arg, struct ssh_node *o);    /* it wants to connect; call ssh_node_connect when it may */
+    void (*settled)(void *arg, struct ssh_node *o); /* the permitted connection is established, or has failed */
 };
 
 /* conf must outlive it. */
@@ -31,10 +32,10 @@ void ssh_node_free(struct ssh_node *o);
 const char *ssh_node_name(const struct ssh_node *o);
 bool ssh_node_same(const struct ssh_node *o, const struct relay_target *to); /* the same way leads there */
 void ssh_node_connect(struct ssh_node *o);
-/* Nobody lists it any more: it is not read, and says so as long as it is kept. And back. */
+/* It is no longer listed: it is not read, and its state reports that while it is kept. ssh_node_list is the reverse. */
 void ssh_node_unlist(struct ssh_node *o);
 void ssh_node_list(struct ssh_node *o);
-void ssh_node_labels(struct ssh_node *o, const char *labels); /* what its sources say of it; NULL: nothing */
+void ssh_node_labels(struct ssh_node *o, const char *labels); /* labels from its sources; NULL if none */
 int64_t ssh_node_unlisted_ms(const struct ssh_node *o);       /* since when, monotonic; 0: it is listed */
 
 struct ssh_node_stat {

@@ -16,24 +16,24 @@ struct card { /* values that need more than one file */
     char name[16];
     uint32_t device_id;
     char unique[24];
-    int64_t pwm, pwm_max; /* -1: not said */
+    int64_t pwm, pwm_max; /* -1: unknown */
     char label[5][12];    /* of temp1 … temp5 */
-    int64_t temp[5];      /* m°C, -1: not said */
+    int64_t temp[5];      /* m°C, -1: unknown */
     int64_t energy_uj[CHANNELS], power_uw, power_now_uw, idle_ms;
-    int64_t limit_uw[4]; /* in the order in which they count; 0: none */
+    int64_t limit_uw[4]; /* in order of priority; 0 if none */
 };
 
 struct before { /* a card's counters of the round before */
     char name[16];
     int64_t energy_uj[CHANNELS], idle_ms, mono_ms;
-    bool package; /* the card's energy counter stands still: the package's counts */
+    bool package; /* the card's energy counter does not change: use the package's */
 };
 
 struct sysfs_gpu {
     size_t n;
     struct card cards[DEVICES_MAX];
     struct reading coming, now; /* coming.devices[i] is cards[i] */
-    struct reading json;        /* as the tools have it */
+    struct reading json;        /* from the tools */
     struct buf text;
     bool in_json, in_round, fresh, json_fresh;
     char words[120];
@@ -98,7 +98,7 @@ static struct card *card_of(struct sysfs_gpu *c, struct str name, struct device_
     return k;
 }
 
-/* Files whose number is a metric as it is. */
+/* Files whose number is the value of a metric. */
 static const struct {
     const char *file;
     enum metric m;
@@ -274,8 +274,10 @@ static size_t energy_channel(const struct card *k, const struct before *b)
     return k->energy_uj[0] && !(b && b->package) && !stuck ? 0 : 1;
 }
 
-/* Intel's drivers have counters alone: power is energy over time, use is the time in which the GPU was not idle. A
- * counter that is 0 or stands still is unknown. */
+/*
+ * Intel's drivers have only counters: power is energy over time, use is the time in which the GPU was not idle. A
+ * counter that is 0 or does not change is unknown.
+ */
 static void differences(struct sysfs_gpu *c, struct sample *s, const struct card *k, int64_t mono_ms)
 {
     bool is_new;
@@ -408,9 +410,9 @@ const char *sysfs_gpu_words(const struct sysfs_gpu *c)
     return c->words;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
-/* A GPU without a number of its own is known by where it is: whose machine it is belongs to that. */
+/* A GPU without its own id is identified by its place, which includes the machine. */
 static void by_place(struct device_fact *f, const char *host)
 {
     char place[UUID_MAX];
