@@ -1,6 +1,6 @@
 /*
- * backlog.c: batches that wait on disk for one hub: kept, synced, and dropped past the spool's bounds; a failure is
- * logged once. When they are sent is decided in sender.c.
+ * backlog.c: batches of one hub that wait on disk: stored, synced, and dropped beyond the spool's bounds. A failure is
+ * logged once. sender.c decides when they are sent.
  */
 #include "uplink/backlog.h"
 
@@ -28,7 +28,7 @@ static void backlog_trouble(struct backlog *b, const struct err *err)
     b->bad = true;
 }
 
-/* Tell of n more that are lost. */
+/* Reports n more lost batches. */
 static void backlog_lost(struct backlog *b, uint64_t now, uint64_t *told, const char *how)
 {
     char why[160];
@@ -149,7 +149,7 @@ int backlog_open(struct backlog **ret, struct event_base *loop, const struct spo
         return r;
     struct backlog *b = NEW(struct backlog, .spool = spool, .hub = hub, .dropped = dropped, .arg = arg);
     b->sync = timer_new(loop, on_sync, b);
-    backlog_dirty(b); /* tells what was lost when it was opened, once everything else is there */
+    backlog_dirty(b); /* reports losses found by spool_open, after the owner is set up */
     *ret = b;
     return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * backlog.h: one hub's batches on disk: a spool (uplink/spool.h) that is synced within a second, reports what it had to
- * drop, and logs a failure once.
+ * backlog.h: one hub's batches on disk: a spool (uplink/spool.h) that is synced within a second. Reports dropped
+ * batches, and logs a failure once.
  */
 #pragma once
 
@@ -17,9 +17,9 @@ int backlog_open(struct backlog **ret, struct event_base *loop, const struct spo
 void backlog_close(struct backlog *b); /* synced first */
 void backlog_name(struct backlog *b, const char *hub);
 
-bool backlog_put(struct backlog *b, const struct packet *p); /* false: the disk would not; already said */
+bool backlog_put(struct backlog *b, const struct packet *p); /* false: the disk failed; already logged */
 void backlog_done(struct backlog *b, uint64_t run, uint64_t number);
-/* As spool_peek, but trouble is said here and counts as none. */
+/* As spool_peek, but errors are logged here and returned as false. */
 bool backlog_peek(struct backlog *b, size_t i, struct spool_rec *ret);
 bool backlog_blob(struct backlog *b, uint64_t id, struct buf *ret);
 void backlog_stat(const struct backlog *b, struct spool_stat *ret);

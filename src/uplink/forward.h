@@ -1,10 +1,10 @@
 /*
- * forward.h: passes on what an agent on another machine writes to its standard output, as the node that machine is
- * here: under our id, run, number and name. Pure.
+ * forward.h: forwards the standard output of an agent on another machine as the node that represents this machine: with
+ * our id, run, number and name. Pure.
  *
- * A1 Every frame is decoded before it is sent on: one that no hub would take ends the stream. A2 The agent's HELLO
- * comes first, and every frame is of the node it names. A3 A batch goes on with the blobs it was taken under, or not at
- * all.
+ * A1 Every frame is decoded before it is forwarded; an invalid one ends the stream.
+ * A2 The agent's HELLO comes first, and every frame is of the node in it.
+ * A3 A batch is forwarded with the blobs that were current for it, or not at all.
  */
 #pragma once
 
@@ -27,7 +27,9 @@ void forward_fini(struct forward *c);
 void forward_add(struct forward *c, struct str bytes);
 
 enum forward_news { FORWARD_MORE, FORWARD_HELLO, FORWARD_PACKET };
-/* The next thing that is whole, or -EBADMSG with a reason, and nothing more comes of this stream. next: the key for a
- * batch, should it be one; *ret is the caller's then. */
+/*
+ * Returns the next complete item, or -EBADMSG with a reason, after which the stream is over. next: the key for a batch.
+ * The caller owns *ret.
+ */
 int forward_next(struct forward *c, struct wire_dec *dec, const struct batch_key *next, struct packet **ret,
                  struct err *err);

@@ -1,4 +1,4 @@
-/* post.c: whose turn it is to send, what is said of the hub as a whole, and what the hub is told beside batches. */
+/* post.c: schedules the lanes' requests, logs the state of the hub, and sends the status of sources and labels. */
 #include "uplink/post.h"
 
 #include "base/json.h"
@@ -7,7 +7,7 @@
 #include "model/labels.h"
 #include "wire/wire.h"
 
-#define BUSY_MAX    64 /* requests under way at once */
+#define BUSY_MAX    64 /* maximum concurrent requests */
 #define TIMEOUT_MS  20000
 #define ZSTD_LEVEL  3
 #define AT_ONCE     16           /* packets in one request */
@@ -19,8 +19,8 @@ struct post_lane {
     char key[NODE_KEY_MAX];
     bool wants;                /* a turn; then it is in post's line */
     bool sending;              /* its request is one of post's busy ones */
-    char *labels;              /* NULL: none */
-    bool heard, told, telling; /* the hub has taken something; has its labels; is being told */
+    char *labels;              /* NULL if none */
+    bool heard, told, telling; /* the hub accepted a packet; has the labels; labels are being sent */
 };
 
 struct post {
@@ -29,13 +29,13 @@ struct post {
     struct sender_conf conf; /* its text is ours */
     size_t busy;
     size_t n, cap, n_line, cap_line;
-    struct post_lane **all, **line; /* line: who waits for a turn */
+    struct post_lane **all, **line; /* line: lanes that wait for a turn */
     bool ok;
     char trouble[256];
     struct wire_enc *enc;
     struct wire_dec *dec;
     struct http_call *sources, *labels;
-    char hub_run[32]; /* as the hub that was told of labels calls its life; empty: not known */
+    char hub_run[32]; /* run id of the hub that got the labels; empty if unknown */
 };
 
 static void forget_told(struct post *p)
@@ -44,7 +44,7 @@ static void forget_told(struct post *p)
         p->all[i]->told = false;
 }
 
-/* Its answers to what is said of sources and labels name its life: {"run":"…"}. */
+/* Replies to the status of sources and to labels contain the hub's run id: {"run":"…"}. */
 static void take_run(struct post *p, const struct http_result *r)
 {
     static const char word[] = "{\"run\":\"";
@@ -59,7 +59,7 @@ static void take_run(struct post *p, const struct http_result *r)
     memcpy(p->hub_run, run, sizeof(run));
 }
 
-/* That the hub is away is said by the lanes; an older hub does not know the route. */
+/* The lanes report an unreachable hub; an older hub does not have the route. */
 static void on_sources(void *arg, const struct http_result *r)
 {
     if (r->status >= 400)
@@ -218,15 +218,15 @@ static void on_done(void *arg)
     post_turns(l->post);
 }
 
-/* ---- what the hub says ---- */
+/* ---- replies of the hub ---- */
 
-/* Of the hub as a whole: said once, not by every lane. */
+/* Failures of the hub as a whole are logged once, not by every lane. */
 static void on_failed(void *arg, int status, const char *why)
 {
     struct post_lane *l = arg;
     struct post *p = l->post;
     char code[32];
-    if (status == 400 || status == 413 || status == 422) { /* it takes others but not this */
+    if (status == 400 || status == 413 || status == 422) { /* it rejects only this one */
         log_warn("relay", "%s: the hub refuses it: %s", l->key, why);
         return;
     }

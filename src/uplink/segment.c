@@ -15,7 +15,7 @@
 
 #define SEGMENT_VERSION 1
 #define MARK_LIVE       0x5a
-#define MARK_DONE       0xa5 /* anything else counts as live: a record may come back, never vanish */
+#define MARK_DONE       0xa5 /* any other value means live: a record may come back, but never vanish */
 #define MARK_AT         5
 
 static const uint8_t segment_magic[6] = {'M', 'S', 'P', 'O', 'O', 'L'};
@@ -56,7 +56,7 @@ static void head_put(struct buf *out, const struct spool_rec *rec)
     buf_u32(out, head_crc((const uint8_t *)out->p));
 }
 
-/* False when these RECORD_HEAD bytes are none. The length of ret->bytes is told, not where they are. */
+/* Returns false if these RECORD_HEAD bytes are not a head. Sets the length of ret->bytes, not the pointer. */
 static bool head_get(const uint8_t *p, struct spool_rec *ret, uint32_t *ret_crc)
 {
     struct rd r = rd_of(p, RECORD_HEAD);
@@ -212,7 +212,7 @@ int segment_scan(struct segment *g, int fd, uint64_t *damaged)
     if (len >= SEGMENT_HEAD && memcmp(p, segment_magic, sizeof(segment_magic)) == 0 && p[6] != SEGMENT_VERSION)
         return -EPROTO;
     g->size = (uint32_t)scan_bytes(g, p, len, damaged);
-    if (g->size < SEGMENT_HEAD) /* nothing good in it: as if begun anew */
+    if (g->size < SEGMENT_HEAD) /* no valid record: start it again */
         return segment_begin(g, fd);
     return (off_t)g->size < st.st_size && ftruncate(fd, g->size) < 0 ? -errno : 0;
 }

@@ -1,6 +1,6 @@
 /*
- * sender.c: sends one node's packets to one hub: one request for new ones, one for those that wait on disk. The spool
- * belongs to it; packets are shared with other hubs' senders.
+ * sender.c: sends one node's packets to one hub: one request for new packets, one for those on disk. It owns the spool;
+ * packets are shared with senders to other hubs.
  */
 #include "uplink/sender.h"
 
@@ -18,10 +18,10 @@
 #define BACKOFF_MIN_MS   1000
 #define BACKOFF_MAX_MS   60000
 #define LIVE_BYTES       (4u << 20)
-#define REFUSED_MS       1000 /* without a disk the same packets go again: not at once */
-#define NEED_TRIES       3    /* a batch whose blobs the hub asks for again and again; then it goes to disk */
-#define WHY_MAX          320  /* of what a hub says when it takes nothing */
-#define TRIES_MAX        5    /* one that the hub neither stores nor refuses; then it is given up */
+#define REFUSED_MS       1000 /* without a disk the same packets are sent again: wait this long first */
+#define NEED_TRIES       3    /* requests for a batch whose blobs the hub keeps requesting; then it goes to disk */
+#define WHY_MAX          320  /* of a hub's reason for refusing a request */
+#define TRIES_MAX        5    /* for a batch that the hub neither stores nor refuses; then it is dropped */
 #define CATCH_MAX        8    /* records in one catch-up POST */
 #define CATCH_BYTES      (1u << 20)
 
@@ -42,18 +42,18 @@ struct sender {
     struct backlog *backlog; /* NULL: no disk */
     struct timer *ack;
 
-    size_t n_hubs, at; /* how many stand in for each other, and which is spoken to */
-    char *hub;         /* that one */
-    bool over;         /* the next request goes to the next of them */
+    size_t n_hubs, at; /* number of redundant hubs, and the index of the current one */
+    char *hub;         /* the current one */
+    bool over;         /* the next request goes to the next hub */
     char *folder;
 
     struct lane live, back;
     struct packets queue;
-    bool ok;          /* the last live POST was taken */
-    bool late;        /* the POST in flight has not been answered within ANSWER_WAIT_MS */
-    bool again;       /* somebody wanted to speak while it was in flight, or there was too much for it */
+    bool ok;          /* the last live POST was accepted */
+    bool late;        /* the POST in flight got no reply within ANSWER_WAIT_MS */
+    bool again;       /* send again after the POST in flight: a call came meanwhile, or not all fitted */
     uint64_t oks;     /* live POSTs with batches that were stored */
-    uint64_t gone;    /* given up, not told yet: without a disk that is only heard when the hub listens */
+    uint64_t gone;    /* dropped, not reported yet: without a disk they are reported when the hub responds */
     int64_t spoke_ms; /* monotonic */
 
     size_t n_back, back_limit; /* records in the catch-up POST in flight; how many at most */
@@ -73,7 +73,7 @@ static void send_back(void *arg);
 static void sender_connect(struct sender *s);
 static void sender_disconnect(struct sender *s);
 
-/* ---- hubs that stand in for each other ---- */
+/* ---- redundant hubs ---- */
 
 static void choose_hub(struct sender *s, size_t i)
 {
@@ -92,7 +92,7 @@ static void go_over(struct sender *s)
     sender_connect(s);
 }
 
-/* No answer, or one that says that this hub cannot: another one may. */
+/* True if there is no reply, or a reply that means that only this hub fails: another one may work. */
 static bool another_may(const struct sender *s, int status)
 {
     return s->n_hubs > 1 && (status == 0 || status >= 500);
@@ -105,7 +105,7 @@ int64_t sender_backoff_ms(unsigned failures, double u)
     return 50 + (int64_t)((double)(MIN(top, BACKOFF_MAX_MS) - 50) * u);
 }
 
-/* After a failure of one of so many hubs that are tried in turn. */
+/* Pauses after a failure of one of `hubs` hubs that are tried in turn. */
 static void pause_lane(struct lane *l, unsigned hubs, int64_t at_least_ms)
 {
     l->failures++;
@@ -125,7 +125,7 @@ static void queue_to_disk(struct sender *s)
         packet_to_disk(s, &s->queue.v[i]);
 }
 
-/* What is on disk is the catch-up lane's; only the newest stays here, so that the next POST has news in it. */
+/* Leaves packets on disk to the catch-up lane. Only the newest stays here, so that the next POST has new data. */
 static void queue_leave_to_disk(struct sender *s)
 {
     for (size_t i = 0; i + 1 < s->queue.n;)
@@ -139,7 +139,7 @@ static void drop_oldest(struct sender *s)
 {
     if (!s->backlog) {
         s->gone++;
-    } else if (!s->queue.v[0].spooled) { /* neither the hub nor the disk took them */
+    } else if (!s->queue.v[0].spooled) { /* neither the hub nor the disk accepted them */
         log_error("agent", "hub %s: a batch is lost: the hub is unreachable and the disk is not writable", s->hub);
         s->hooks.dropped(s->arg, 1, "neither the hub nor the disk took it");
     }
@@ -179,11 +179,11 @@ void sender_stat(const struct sender *s, struct sender_stat *ret)
     *ret = (struct sender_stat){.packets = s->queue.n, .bytes = s->queue.bytes, .gone = s->gone};
 }
 
-/* ---- what both lanes share ---- */
+/* ---- code shared by both lanes ---- */
 
 enum verdict { TAKEN, REFUSED, DENIED, FAILED };
 
-/* Text from the hub, for a log: short, and never a token, whoever sends one back to us. */
+/* Cleans text of the hub for a log: short, and without our token, should the hub return it. */
 static void shown_text(const struct sender *s, struct str text, char *out, size_t size)
 {
     struct str line = STR("");
@@ -261,7 +261,7 @@ static bool answer_says(const struct answer *a)
     return a->n_stored || a->n_need || a->time_ms || a->interval_ms || a->phase_ms >= 0 || a->retry_ms || a->token[0];
 }
 
-/* Read the outcome of a POST: the hub's words are in *ret when TAKEN; else it has at most retry_ms. */
+/* Evaluates the result of a POST. On TAKEN *ret is the hub's reply; otherwise only its retry_ms is set. */
 static enum verdict judge(const struct sender *s, const struct http_result *r, struct answer *ret, char why[WHY_MAX])
 {
     struct err err = {0};
@@ -289,7 +289,7 @@ static enum verdict judge(const struct sender *s, const struct http_result *r, s
 
 /* ---- live ---- */
 
-/* Without a disk, one that the hub had before it often enough is given up. */
+/* Without a disk, a batch is dropped after enough tries. */
 static bool give_up(struct sender *s, const struct waiting_packet *w)
 {
     bool tired = !s->backlog && w->tries >= TRIES_MAX;
@@ -324,7 +324,7 @@ static void live_failed(struct sender *s, int status, const char *why, int64_t r
     pause_lane(&s->live, (unsigned)s->n_hubs, s->over ? 0 : retry_ms);
 }
 
-/* One of them may be at fault: the catch-up lane finds out which, this one goes on with fresh ones. */
+/* One packet of them may be at fault: the catch-up lane finds out which; this lane continues with new packets. */
 static void live_refused(struct sender *s, int status, const char *why, int64_t retry_ms)
 {
     live_failed(s, status, why, s->backlog ? retry_ms : MAX(retry_ms, REFUSED_MS));
@@ -428,7 +428,7 @@ static void on_ack(void *arg)
     struct sender *s = arg;
 
     s->late = true;
-    queue_to_disk(s); /* D2: removed again when the answer comes */
+    queue_to_disk(s); /* D2: removed again when the reply arrives */
 }
 
 bool sender_go(struct sender *s)
@@ -495,7 +495,7 @@ static void record_is_odd(struct sender *s, bool refused, const char *why)
         s->odd_oks = s->oks;
     }
     s->odd_tries++;
-    /* D3: only when the hub has taken others meanwhile */
+    /* D3: only if the hub has accepted others meanwhile */
     if (s->oks > s->odd_oks && s->odd_tries >= (refused ? 2 : TRIES_MAX))
         drop_record(s, run, number, why);
 }
@@ -513,7 +513,7 @@ static void back_taken(struct sender *s, const struct answer *a)
     else if (!first)
         record_is_odd(s, false, "the hub lacks its facts, and so do we");
     s->back_limit = MIN(s->back_limit * 2, (size_t)CATCH_MAX);
-    if (!any && !(a->n_need && s->odd_tries == 1)) { /* a blob asked for the first time goes at once */
+    if (!any && !(a->n_need && s->odd_tries == 1)) { /* first request for the blob: immediately */
         pause_lane(&s->back, 1, a->retry_ms);
         return;
     }
@@ -577,7 +577,7 @@ static size_t fill_back(struct sender *s, struct buf *body)
         if (n && body->len + rec.bytes.len > CATCH_BYTES)
             break;
         buf_reset(&frame);
-        buf_addstr(&frame, rec.bytes); /* asking for blobs ends rec.bytes */
+        buf_addstr(&frame, rec.bytes); /* invalidates rec.bytes */
         add_record(s, body, &rec, &frame);
         s->back_key[n].run = rec.run;
         s->back_key[n++].number = rec.number;
@@ -593,7 +593,7 @@ static void send_back(void *arg)
     struct spool_stat st;
 
     if (!s->backlog || !s->ok || http_busy(s->back.call))
-        return; /* live_taken comes back here */
+        return; /* live_taken calls this again */
     backlog_stat(s->backlog, &st);
     begin_body(s, &s->back, &body);
     s->n_back = st.records ? fill_back(s, &body) : 0;
@@ -705,7 +705,7 @@ void sender_reload(struct sender *s, const struct sender_conf *conf)
     struct badge *badge = NULL;
     struct err err = {0};
 
-    if (badge_open(&badge, &conf->badge, dir, &err) == 0) { /* else it vanished since sender_check: keep what we have */
+    if (badge_open(&badge, &conf->badge, dir, &err) == 0) { /* else keep the current badge */
         badge_free(s->badge);
         s->badge = badge;
     }

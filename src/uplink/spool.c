@@ -1,7 +1,7 @@
 /*
- * spool.c: the files of a spool in order, their bounds, and which of them is written to. Bytes and damage are
- * segment.c's. In memory: 24 bytes a record. Open files: the folder (as the lock), the newest segment, and the one last
- * read.
+ * spool.c: the files of a spool in order, their bounds, and the file that is written to. Format and damage are handled
+ * in segment.c. Memory: 24 bytes a record. Open files: the folder (as the lock), the newest segment, and the segment
+ * last read.
  */
 #include "uplink/spool.h"
 
@@ -123,7 +123,7 @@ static void segment_drop(struct spool *s, size_t i)
     memmove(&s->segs[i], &s->segs[i + 1], (s->n - i) * sizeof(*s->segs));
 }
 
-/* What is all done goes; the file being written stays while it is small, for the next record comes soon. */
+/* Removes a file whose records are all done. The current file stays while it is small, for the next record. */
 static void segment_settle(struct spool *s, size_t i)
 {
     if (s->segs[i].live == 0 && !(is_active(s, i) && s->segs[i].size <= IDLE_KEEP))
@@ -215,7 +215,7 @@ static int find_segments(struct spool *s)
     return 0;
 }
 
-/* Read every file: those that cannot be read, or are of another version, are left where they are (S4). */
+/* Reads every file. Files that are unreadable or of another version stay unchanged (S4). */
 static void scan_segments(struct spool *s)
 {
     size_t kept = 0;
@@ -264,7 +264,7 @@ static int spool_load(struct spool *s, int64_t now_ms, struct err *err)
         segment_drop(s, 0);
     }
     if (s->n && s->segs[s->n - 1].seq + 1 == s->next_seq && s->segs[s->n - 1].size < s->segment_size) {
-        int fd = segment_open(s, s->segs[s->n - 1].seq, 0); /* go on where the last run stopped */
+        int fd = segment_open(s, s->segs[s->n - 1].seq, 0); /* continue the last run's file */
         s->fd = fd < 0 ? -1 : fd;
     }
     return 0;
@@ -333,8 +333,7 @@ int spool_put_blob(struct spool *s, uint64_t id, struct str bytes, struct err *e
     return append(s, &rec, err);
 }
 
-/* A file has the blobs its records name, so that it can go alone: copy from an older one what the caller did not put.
- */
+/* A file contains the blobs its records need, so that it can be sent alone: copies missing blobs from an older file. */
 static int bring_blob(struct spool *s, uint64_t id, struct err *err)
 {
     AUTO_BUF blob = BUF_INIT(SEGMENT_RECORD_MAX);
@@ -379,7 +378,7 @@ int spool_done(struct spool *s, uint64_t run, uint64_t number, struct err *err)
                 continue;
             int fd = reader(s, i);
             int rc = fd < 0 ? fd : segment_done(g, fd, k);
-            segment_forget(g, k); /* also when the mark could not be made: it may come back, but not in this run */
+            segment_forget(g, k); /* also if the mark could not be written: it may come back, but not in this run */
             segment_settle(s, i);
             return rc < 0 ? err_set(err, rc, "cannot write to '%s': %s", s->dir, strerror(-rc)) : 0;
         }

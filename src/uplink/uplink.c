@@ -84,7 +84,7 @@ static void tell(struct uplink *t, enum event_kind kind, int64_t code, const cha
     tell_event(t, &e);
 }
 
-/* Facts or processes of now become the ones in force; a batch under the old ones is closed first. */
+/* Makes new facts or processes the current ones; first closes a batch under the old ones. */
 static void renew(struct uplink *t, struct enclosure **old, uint64_t id, struct buf *frame)
 {
     if (!*old || (*old)->id != id)
@@ -166,7 +166,7 @@ void uplink_pass(struct uplink *t, struct packet *p, int64_t every_ms)
         sender_beat(t->sender);
 }
 
-/* ---- what it says of itself ---- */
+/* ---- state of the node ---- */
 
 static void on_hello(void *arg, struct hello *ret)
 {
@@ -205,7 +205,7 @@ void uplink_state(struct uplink *t, enum collect_state collect, const char *why)
     memcpy(t->why, text, sizeof(text));
     log_line(collect == COLLECT_FAILED || collect == COLLECT_HUNG ? LOG_WARN : LOG_INFO, "relay", "%s: %s%s%s", t->name,
              collect_words[collect], text[0] ? ": " : "", text);
-    uplink_send(t); /* every screen should know at once */
+    uplink_send(t); /* viewers see it immediately */
 }
 
 void uplink_ahead(struct uplink *t, int64_t ms)
@@ -225,7 +225,7 @@ static void on_beat(void *arg)
         uplink_send(t);
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and end ---- */
 
 struct uplink *uplink_new(struct event_base *loop, struct post *post, const char *key, uint64_t run, const char *why)
 {
