@@ -9,8 +9,8 @@ struct muster_cursor {
     muster_sampler *s;
     struct keep_copy copy;
     size_t at;             /* bytes of the copy that were read */
-    struct tape_state now; /* the sample it stands on */
-    int64_t from, next;    /* the first one asked for; the number of the next on the copy */
+    struct tape_state now; /* the current sample */
+    int64_t from, next;    /* the first one requested; the number of the next on the copy */
     bool on;
 };
 
@@ -66,7 +66,7 @@ int muster_cursor_next(muster_cursor *c)
             return 1;
         }
         if (r == 1)
-            continue; /* before the first one asked for */
+            continue; /* before the first one requested */
         r = keep_fetch(&c->s->keep, MAX(c->next, c->from), &c->copy);
         if (r <= 0)
             return r;

@@ -1,8 +1,7 @@
 /*
  * keep.c: blocks in memory and on disk. The file is
  *     "musterSP", version (4 bytes), 0 (4 bytes); then blocks: head (tape.h), bytes.
- * It has no name: the system removes it with the process. Its version is for whoever finds it in a core or a disk
- * image.
+ * It has no name: the system removes it with the process. The version is for readers of a core dump or a disk image.
  */
 #include "lib/keep.h"
 
@@ -56,7 +55,7 @@ bool keep_put(struct keep *k, struct tape_state *s, struct tape_state *last)
     struct tape_block *b = &k->grows;
 
     if (b->n && (b->cap - b->len <= tape_need(s, false) || (k->per_block && b->n >= k->per_block))) {
-        struct tape_block was = k->grows; /* full is empty: who ticks has flushed since */
+        struct tape_block was = k->grows; /* full is empty: the ticking thread has flushed since */
         k->grows = k->full;
         k->full = was;
         k->grows.len = 0;
@@ -133,7 +132,7 @@ static int write_block(struct keep *k, const struct tape_block *b)
     if (r == 0)
         r = file_write_at(k->fd, b->p, b->len, k->end + TAPE_HEAD_BYTES);
     if (r < 0) {
-        UNUSED int cut = ftruncate(k->fd, k->end); /* what is behind the end does not count anyway */
+        UNUSED int cut = ftruncate(k->fd, k->end); /* bytes after the end are ignored anyway */
         return r;
     }
     index_add(k, b->first, k->end);
@@ -147,7 +146,7 @@ int keep_flush(struct keep *k, struct err *err)
     pthread_mutex_lock(&k->lock);
     bool any = k->full.len > 0;
     pthread_mutex_unlock(&k->lock);
-    int r = any ? write_block(k, &k->full) : 0; /* nobody changes it while we hold disk */
+    int r = any ? write_block(k, &k->full) : 0; /* full does not change while disk is held */
     if (any) {
         pthread_mutex_lock(&k->lock);
         *(r < 0 ? &k->dropped : &k->spilled) += k->full.n;
@@ -194,7 +193,10 @@ static int take(struct keep_copy *c, const struct tape_block *b)
     return same ? 2 : 1;
 }
 
-/* Is it in memory? 0 or more as keep_fetch, -ENOENT: look on disk; *ret_oldest is the first sample in memory. */
+/*
+ * Searches the memory. Returns 0 or more as keep_fetch, or -ENOENT: search the disk. *ret_oldest is the first sample in
+ * memory.
+ */
 static int fetch_memory(struct keep *k, int64_t number, struct keep_copy *c, int64_t *ret_oldest)
 {
     const struct tape_block *blocks[] = {&k->full, &k->grows};
@@ -258,7 +260,7 @@ int keep_fetch(struct keep *k, int64_t number, struct keep_copy *c)
         return r;
     LOCKED(&k->disk);
     r = c->clears == k->clears ? fetch_disk(k, number, c) : -ESTALE;
-    if (r == -ENOENT) { /* dropped: go on with the oldest in memory, which cannot be flushed meanwhile */
+    if (r == -ENOENT) { /* dropped: continue with the oldest in memory, which cannot be flushed meanwhile */
         r = fetch_memory(k, number, c, &oldest);
         if (r == -ENOENT)
             r = fetch_memory(k, oldest, c, &oldest);

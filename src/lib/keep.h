@@ -1,12 +1,15 @@
 /*
- * keep.h: keeps blocks of tape (tape.h): one that grows and one that is on its way to disk, both in memory, and a file
- * without a name for all before them.
+ * keep.h: stores blocks of tape (tape.h): one that grows and one that waits for the disk, both in memory, and an
+ * unnamed file for all older blocks.
  *
- * K1 Memory is two blocks, whatever happens. K2 A block is on disk whole or not at all; one that cannot be written is
- * dropped, counted, and the file is as it was. K3 Who ticks is never made to wait by who reads, but for the time of one
- * copy in memory, and on the disk that of one block.
+ * K1 Memory is two blocks in all cases.
+ * K2 A block is on disk completely or not at all. A block that cannot be written is dropped and counted, and the file
+ *    stays unchanged.
+ * K3 The ticking thread waits for readers only during one copy in memory, and for the disk only during the write of one
+ *    block.
  *
- * Two locks, in this order: disk (the file), lock (the rest). Every function says which it wants held, or takes.
+ * Two locks, in this order: disk (the file), lock (the rest). Every function documents the lock that it expects or
+ * acquires.
  */
 #pragma once
 
@@ -29,7 +32,7 @@ struct keep {
     int fd;            /* -1: no file yet */
     int64_t end;       /* bytes of the file that count */
     size_t n_index;    /* where some of the blocks are, evenly spread */
-    int64_t every, at; /* one block in so many is in it; blocks since the last that is */
+    int64_t every, at; /* `every`: one block of this many is in the index; at: blocks since the last indexed one */
     struct {
         int64_t first, offset;
     } index[KEEP_INDEX];
@@ -41,9 +44,12 @@ void keep_fini(struct keep *k);
 
 /* With lock held: put a sample on tape. True: a block is full, and keep_flush is due before the next. */
 bool keep_put(struct keep *k, struct tape_state *s, struct tape_state *last);
-/* Takes both locks. Write the full block, if there is one. 0, or -errno with a sentence: it is dropped then. */
+/*
+ * Acquires both locks. Writes the full block, if any. Returns 0, or -errno with a message in err: the block is then
+ * dropped.
+ */
 int keep_flush(struct keep *k, struct err *err);
-/* Takes both locks. */
+/* Acquires both locks. */
 void keep_clear(struct keep *k);
 /* With lock held. */
 int64_t keep_count(const struct keep *k);
@@ -51,11 +57,12 @@ int64_t keep_count(const struct keep *k);
 /* A copy of one block, as far as it has grown. */
 struct keep_copy {
     uint64_t clears; /* set it before the first fetch */
-    int64_t first;   /* -1: none */
+    int64_t first;   /* -1 if none */
     struct buf bytes;
 };
 /*
- * Takes the locks. Have the block with sample `number`, or the first that follows, in c: 1 when c is another block now;
- * 2 when it is the same one and has grown; 0 when there is nothing new; -ESTALE after keep_clear; -EIO, -EBADMSG.
+ * Acquires the locks. Copies the block with sample `number`, or with the first sample after it, to c. Returns 1 if c is
+ * now another block; 2 if it is the same one and has grown; 0 if there is nothing new; -ESTALE after keep_clear; -EIO,
+ * -EBADMSG.
  */
 int keep_fetch(struct keep *k, int64_t number, struct keep_copy *c);

@@ -1,4 +1,4 @@
-/* peaks.c: finds the highest value per job and device, in one pass over the samples. */
+/* peaks.c: finds the highest value per job and device, in a single scan of the samples. */
 #include <errno.h>
 #include <math.h>
 
@@ -10,7 +10,7 @@
 #define JOBS_MAX (1u << 20)
 
 struct job_peaks {
-    char *job; /* NULL: all of them */
+    char *job; /* NULL: all jobs */
     double *v;
 };
 

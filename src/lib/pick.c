@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 
-/* dask-metrics' names; its CSV has the first three in this order, whatever the order they were asked for. */
+/* dask-metrics' names; its CSV has the first three in this order, independent of the order of the request. */
 static const struct picked classics[] = {
     {"total-mem", "bytes", M_mem_used, COLUMN_TAKEN, 1, false, 1},
     {"mem-util", "percent", M_mem_util, COLUMN_PERCENT, 1, false, 2},
@@ -102,7 +102,7 @@ bool pick_value(const struct picked *c, const struct sample *s, int64_t *ret)
     if (!sample_has(s, c->m))
         return false;
     int64_t v = s->v[c->m];
-    if (c->how == COLUMN_TAKEN) { /* what the driver keeps for itself, too, as the call dask-metrics made has it */
+    if (c->how == COLUMN_TAKEN) { /* includes the driver's reserved memory, like the call that dask-metrics used */
         v += sample_has(s, M_mem_reserved) ? s->v[M_mem_reserved] : 0;
     } else if (c->how == COLUMN_PERCENT) {
         v /= 100; /* the driver's own whole number: metrics.def keeps 0.01 % */
@@ -117,7 +117,10 @@ bool pick_value(const struct picked *c, const struct sample *s, int64_t *ret)
 
 /* ---- devices ---- */
 
-/* An index, a uuid or the beginning of one (in any case). MIG instances have no index of their own. -1: none. */
+/*
+ * Finds a device by an index, a uuid or its prefix (case-insensitive). MIG instances have no index. Returns -1 if not
+ * found.
+ */
 static int find_device(const struct reading *r, struct str word)
 {
     uint64_t index;
@@ -164,7 +167,7 @@ int pick_devices(const struct reading *r, const char *list, const char *visible,
     }
     if (str_eq(rest, "all") || (own && !visible)) {
         for (size_t i = 0; i < r->n_devices && most > 0; i++) {
-            on[i] = r->devices[i].fact.mig < 0; /* an instance is none of these */
+            on[i] = r->devices[i].fact.mig < 0; /* MIG instances are skipped */
             most -= on[i];
         }
     } else if (own) {

@@ -1,6 +1,6 @@
 /*
- * sampler.c: opening, the thread that ticks, labels and values in force. Reading back is cursor.c's and table.c's
- * business, where samples are kept keep.c's.
+ * sampler.c: opening, the sampling thread, current labels and values. Reading is in cursor.c and table.c, storage of
+ * samples in keep.c.
  */
 #include "lib/sampler.h"
 
@@ -20,10 +20,10 @@ enum {
     INTERVAL_MIN_US = 10000,
     INTERVAL_MAX_US = 60000000,
     RETRY_US = 1000000,  /* between tries while the driver does not work */
-    HOLD_US = 130000000, /* a slow metric's last value holds so long: twice the longest time between two */
+    HOLD_US = 130000000, /* a slow metric's last value is valid this long: twice the longest interval */
     STOP_US = 2000000,
     STACK = 1 << 20,
-    SLACK_NS = 1000, /* how late the kernel may wake us; 50,000 unless told */
+    SLACK_NS = 1000, /* how late the kernel may wake us; default 50,000 */
 };
 
 int sampler_check(const muster_sampler *s)
@@ -148,7 +148,7 @@ static void init_locks(muster_sampler *s)
     pthread_condattr_destroy(&attr);
 }
 
-/* No thread uses it any more. */
+/* Call it when no thread uses s. */
 static void sampler_free(muster_sampler *s)
 {
     if (s->collector_state)
@@ -213,17 +213,17 @@ int muster_open(muster_sampler **ret, const struct muster_options *o, char *err,
 void muster_close(muster_sampler *s)
 {
     if (sampler_dead(s))
-        return; /* a fork's copy: what is in it belongs to the other process, or may be half changed */
+        return; /* a fork's copy: its content belongs to the other process, or may be inconsistent */
     muster_stop(s);
     pthread_mutex_lock(&s->keep.lock);
-    s->orphan = s->given_up && !s->ended; /* the thread may come back from the driver any time: what it uses stays */
+    s->orphan = s->given_up && !s->ended; /* the thread may return from the driver at any time: keep what it uses */
     bool free_now = !s->orphan;
     pthread_mutex_unlock(&s->keep.lock);
     if (free_now)
         sampler_free(s);
 }
 
-/* ---- what there is ---- */
+/* ---- devices and metrics ---- */
 
 int muster_devices(const muster_sampler *s)
 {
@@ -300,7 +300,7 @@ static const struct device_reading *reading_of(muster_sampler *s, struct sampler
     return d->at < r->n_devices ? &r->devices[d->at] : NULL;
 }
 
-/* What a column of a device shows now: what was read, or what a slow metric said last. */
+/* The current value of a column of a device: the reading, or the last value of a slow metric. */
 static bool cell_value(muster_sampler *s, const struct device_reading *d, size_t m, size_t cell, int64_t now_us,
                        int64_t *ret)
 {
@@ -344,7 +344,7 @@ static void begin(muster_sampler *s, int64_t now_us)
     s->origin_wall_us = clock_wall_ms() * 1000;
 }
 
-/* Take one sample. Who calls holds s->tick. */
+/* Takes one sample. The caller holds s->tick. */
 static void sampler_tick(muster_sampler *s)
 {
     struct err e = {0};
@@ -494,7 +494,7 @@ int muster_stop(muster_sampler *s)
 
 /* ---- how it goes ---- */
 
-/* Locking a sampler that is const to its caller: only what muster_sampler means stays the same. */
+/* Locks a sampler that is const for the caller: only the meaning of muster_sampler is constant. */
 static pthread_mutex_t *lock_of(const muster_sampler *s)
 {
     return (pthread_mutex_t *)&s->keep.lock;

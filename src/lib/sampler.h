@@ -1,4 +1,4 @@
-/* sampler.h: what the parts of the library know of a sampler. Its promises are muster.h's. */
+/* sampler.h: internal data of a sampler, shared by the parts of the library. Its promises are in muster.h. */
 #pragma once
 
 #include <sys/types.h>
@@ -25,7 +25,7 @@ struct muster_sampler {
     struct sampler_device *devices; /* at is the ticking one's */
     int64_t interval_us;
     char collector[16], driver[32];
-    /* who ticks: the thread, or muster_tick */
+    /* used by the ticking thread, or muster_tick */
     pthread_mutex_t tick;
     struct collector *collector_state;
     struct reading reading;
@@ -33,10 +33,10 @@ struct muster_sampler {
     struct held {
         bool have;
         int64_t v, at_us;
-    } * held; /* [metric * devices + device]: what slow metrics said last */
+    } * held; /* [metric * devices + device]: last values of slow metrics */
     /* under keep.lock */
     struct keep keep;
-    struct tape_state now; /* labels and own values in force; the newest sample */
+    struct tape_state now; /* current labels and own values; the newest sample */
     struct tape_state last;
     bool begun, sampled; /* time counts; there was a sample */
     int64_t origin_us, origin_wall_us;
@@ -47,7 +47,7 @@ struct muster_sampler {
         char name[TAPE_NAME_MAX];
         char *value;
     } notes[SAMPLER_NOTES];
-    bool stop, ended, orphan; /* the thread is to end, has ended, is to free everything when it does */
+    bool stop, ended, orphan; /* the thread must end, has ended, must free everything when it ends */
     pthread_cond_t wake;
     /* under life: starting and stopping */
     pthread_mutex_t life;
@@ -63,5 +63,5 @@ double sampler_number(const muster_sampler *s, size_t metric, int64_t v);
 /* err into a caller's buffer; returns code. */
 int sampler_fail(const struct err *e, int code, char *err, size_t err_size);
 
-/* How a cursor's sample looks to the rest of the library. */
+/* The sample of a cursor, for the rest of the library. */
 const struct tape_state *cursor_state(const muster_cursor *c);

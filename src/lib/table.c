@@ -1,6 +1,6 @@
 /*
- * table.c: writes samples as the CSV that dask-metrics wrote, and the file beside it that says what is in it. Numbers
- * are put together here digit by digit where printf would ask the program's locale for a decimal point.
+ * table.c: writes samples as CSV in the format of dask-metrics, and the companion file that describes it. Formats
+ * numbers itself, since printf would use the locale's decimal point.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "base/rand.h"
 #include "lib/sampler.h"
 
-#define TEXT_MAX    (1u << 30) /* of muster_csv_text at once */
+#define TEXT_MAX    (1u << 30) /* of one muster_csv_text call */
 #define ROW_MAX     (2u << 20)
 #define ABOUT_MAX   (4u << 20)
 #define WRITE_BYTES (256u << 10)
@@ -54,7 +54,7 @@ static size_t mark_at(const muster_sampler *s, const char *name)
     return m && m->kind == MARK_LABEL ? (size_t)(m - s->now.marks) : NO_MARK;
 }
 
-/* Marks are never taken away and keep their places, on the tape too; so a layout is good for every sample there is. */
+/* Marks are never removed and keep their places, also on the tape; so a layout is valid for all samples. */
 static void lay_out(muster_sampler *s, struct layout *l)
 {
     l->n = 0;
@@ -229,7 +229,7 @@ int64_t muster_csv_text(muster_sampler *s, int64_t from, int64_t max, int header
     muster_cursor_close(c);
     if (r < 0 || out.err)
         return r < 0 ? r : out.err;
-    buf_adds(&out, ""); /* text, also when there is none */
+    buf_adds(&out, ""); /* NUL-terminated, also if empty */
     *ret_len = out.len;
     *ret = out.p ? buf_take(&out) : mem_str("");
     if (next)

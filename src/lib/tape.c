@@ -1,11 +1,11 @@
 /*
- * tape.c: writes samples to a block of bytes and reads them back. Where blocks are kept is keep.c's business.
+ * tape.c: writes samples to a block of bytes and reads them back. keep.c stores the blocks.
  *
- * A record is a tag and what follows it:
- *     NAME    kind, name                        a mark more; they count up in the order in which they come
- *     SET     mark, slot, what, number or text  it is in force from the next sample on
- *     SAMPLE  time less that of the sample before, 1 and a map of what is there if that changed (else 0), values less
- *             those of the sample before
+ * A record is a tag and its fields:
+ *     NAME    kind, name                        a new mark; marks are numbered in order of appearance
+ *     SET     mark, slot, what, number or text  applies from the next sample on
+ *     SAMPLE  time minus that of the sample before, 1 and a map of present values if that changed (else 0), values
+ *             minus those of the sample before
  */
 #include "lib/tape.h"
 
@@ -20,7 +20,7 @@ enum { TAG_NAME = 1, TAG_SET, TAG_SAMPLE };
 #define HEAD_MAGIC 0x4b4c4254u /* "TBLK" */
 #define VARINT_MAX 10
 
-/* ---- what is in force ---- */
+/* ---- current state ---- */
 
 void tape_state_init(struct tape_state *s, size_t devices, size_t metrics)
 {

@@ -1,8 +1,7 @@
 /*
- * tape.h: samples as bytes. A block of tape begins with everything in force (labels, the program's own values) and goes
- * on with samples and what changed between them, so that each block is understood without the others. Values are
- * differences to the sample before. Blocks are ours alone and never leave the process but to its spill file; still,
- * whatever the bytes are, reading them ends with a sample, the end, or -EBADMSG.
+ * tape.h: samples as bytes. A block of tape starts with the current state: labels and the program's own values. Samples
+ * and changes of the state follow, so that each block can be read alone. Values are differences to the sample before.
+ * Blocks leave the process only to its spill file. Still, reading any bytes ends with a sample, the end, or -EBADMSG.
  */
 #pragma once
 
@@ -30,11 +29,11 @@ struct mark_value {
     enum mark_what what;
     bool dirty; /* set since it was last put on tape */
     double number;
-    char *text; /* owned; may stay while what is another */
+    char *text; /* owned; may remain after the type has changed */
     size_t len, cap;
 };
 
-/* A label, or a value of the program's own: what is in force. */
+/* A label, or the program's own value, with its current values. */
 struct mark {
     char name[TAPE_NAME_MAX];
     enum mark_kind kind;
@@ -55,7 +54,7 @@ void tape_state_init(struct tape_state *s, size_t devices, size_t metrics);
 void tape_state_fini(struct tape_state *s);
 void tape_state_reset(struct tape_state *s); /* as after init; keeps the room for values */
 
-struct mark *tape_mark(const struct tape_state *s, const char *name); /* NULL: none */
+struct mark *tape_mark(const struct tape_state *s, const char *name); /* NULL if none */
 /* A mark more: NULL when there are too many of its kind. The name is the caller's to check. */
 struct mark *tape_mark_add(struct tape_state *s, struct str name, enum mark_kind kind);
 void mark_set_number(struct mark_value *v, double number);
@@ -70,15 +69,15 @@ struct tape_block {
     int64_t first, n; /* numbers of its samples: first .. first + n - 1 */
 };
 
-/* What the next sample takes at most, on a block begun or (snapshot) to be begun. */
+/* Maximum size of the next sample, on a started block or (snapshot) on a new one. */
 size_t tape_need(const struct tape_state *s, bool snapshot);
 /*
- * Put the state on the block: if it is empty, all of it; otherwise what changed. last is what the sample before had
- * (values alone), and is made equal to s. There must be room for tape_need.
+ * Puts the state on the block: all of it if the block is empty, otherwise the changes. last has the values of the
+ * sample before, and is made equal to s. There must be room for tape_need.
  */
 void tape_put(struct tape_block *b, struct tape_state *s, struct tape_state *last);
 
-/* Reading: state begins as after tape_state_reset. 1: it shows the next sample; 0: no more; -EBADMSG. */
+/* Reading: state starts as after tape_state_reset. Returns 1 with the next sample; 0 at the end; -EBADMSG. */
 int tape_next(struct rd *in, struct tape_state *state);
 
 /* A block in the spill file: this, then len bytes. All little-endian, by field. */
