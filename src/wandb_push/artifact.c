@@ -26,7 +26,7 @@ static const char files[] =
 static const char commit[] =
     "mutation CommitArtifact($artifactID:ID!){commitArtifact(input:{artifactID:$artifactID}){artifact{id digest}}}";
 
-/* ---- what follows from the content ---- */
+/* ---- values derived from the content ---- */
 
 void artifact_init(struct artifact *a)
 {
@@ -71,7 +71,7 @@ static void write_manifest(struct artifact *a)
                a->file, a->md5, (long long)a->bytes.len, a->birth);
 }
 
-/* ---- what is asked ---- */
+/* ---- requests ---- */
 
 static void create_variables(struct artifact *a)
 {
@@ -109,7 +109,7 @@ static void commit_variables(struct artifact *a)
     json_print(&a->variables, "{'artifactID':%s}", a->id);
 }
 
-/* ---- what is answered ---- */
+/* ---- replies ---- */
 
 char **upload_headers(const json_t *list)
 {
@@ -212,8 +212,7 @@ static int committed(struct artifact *a, const json_t *data, struct err *err)
 static const struct step {
     const char *op, *query; /* NULL: an upload */
     void (*ask)(struct artifact *a);
-    int (*take)(struct artifact *a, const json_t *data,
-                struct err *err); /* where another step than the next is due, it says so */
+    int (*take)(struct artifact *a, const json_t *data, struct err *err); /* sets the step if it is not the next one */
 } steps[ARTIFACT_DONE] = {
     [ARTIFACT_CREATE] = {"CreateArtifact", create, create_variables, created},
     [ARTIFACT_MANIFEST] = {"CreateArtifactManifest", manifest, manifest_variables, manifest_made},

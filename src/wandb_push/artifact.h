@@ -1,10 +1,11 @@
 /*
- * artifact.h: one file as a version of a W&B artifact: digests, manifest, and the requests it takes, in their order.
- * Pure: what is to be sent comes out, what was answered goes in (wandb_pull/errand.h sends).
+ * artifact.h: one file as a version of a W&B artifact: digests, manifest, and the sequence of its requests. Pure: it
+ * builds requests and handles replies (wandb_pull/errand.h sends them).
  *
- * A1 The version is seen by nobody before the last request. A2 Names that W&B lets the client choose follow from the
- * content, so a second try after a failure goes on with the version of the first. A3 Content that is there already is
- * not sent again.
+ * A1 The version is not visible before the last request.
+ * A2 Names that W&B lets the client choose are derived from the content, so a retry after a failure continues the
+ *    version of the first try.
+ * A3 Content that exists already is not sent again.
  */
 #pragma once
 
@@ -26,13 +27,15 @@ enum artifact_step {
 };
 
 struct artifact {
-    /* told, and borrowed */
-    const char *entity, *project, *run; /* run: the id of the one that logs it */
+    /* set by the caller, borrowed */
+    const char *entity, *project, *run; /* run: the id of the run that logs it */
     const char *type, *name;            /* "dataset", "all_runs_data" */
     const char *file;                   /* "all_runs_data.csv" */
     struct str bytes;
-    /* The version that was the newest when it was read ("": there was none): when it is another one by now, nothing is
-     * written, and the error is -ESTALE. NULL: whatever is there. */
+    /*
+     * The newest version when the caller read it ("": none). If it is another one now, nothing is written, and the
+     * error is -ESTALE. NULL: any version.
+     */
     const char *newest;
 
     /* found out */
@@ -44,14 +47,14 @@ struct artifact {
     char sequence[ARTIFACT_CLIENT_ID + 1];
     char *id, *base, *manifest, *birth; /* ids of W&B's */
     char *url, **headers;               /* of an upload */
-    struct buf variables, json;         /* of the question; of the manifest */
+    struct buf variables, json;         /* of the query; of the manifest */
 };
 
-/* The members that are told, filled in before; the others are found out here. */
+/* The caller sets the input members before; the others are results. */
 void artifact_init(struct artifact *a);
 void artifact_fini(struct artifact *a);
 struct errand artifact_errand(struct artifact *a);
 
-/* Headers of an upload as W&B lists them, "Name:value" each, NULL-ended; free_headers takes them back. */
+/* Headers of an upload as W&B lists them, "Name:value" each, NULL-terminated; release them with free_headers. */
 char **upload_headers(const json_t *list);
 void free_headers(char **v);

@@ -1,4 +1,4 @@
-/* check.c: compares the newest runs with what they must be. */
+/* check.c: compares the newest runs with the expected ones. */
 #include "wandb_push/check.h"
 
 #include <stdarg.h>
@@ -35,7 +35,7 @@ void findings_fini(struct findings *f)
     *f = (struct findings){0};
 }
 
-/* "a, b, c", cut when there are too many of them. */
+/* Adds a name: "a, b, c"; cuts the list if it is too long. */
 static void add_name(struct buf *names, const char *s)
 {
     if (names->len < LINE_MAX / 2)
@@ -46,7 +46,7 @@ static void add_name(struct buf *names, const char *s)
 
 /* ---- the set of runs ---- */
 
-/* The one tag beside that of the newest; NULL: there are none, or several. */
+/* The only tag in addition to that of the newest; NULL if none or several. */
 static const char *subject(const struct tagged_run *r, const char *latest)
 {
     const char *tag = NULL;
@@ -61,7 +61,7 @@ static const char *subject(const struct tagged_run *r, const char *latest)
     return tag;
 }
 
-/* What the name ends with, after the last _. */
+/* The end of the name, after the last _. */
 static struct str suffix(const struct tagged_run *r)
 {
     const char *name = r->display ? r->display : "", *at = strrchr(name, '_');
@@ -173,7 +173,7 @@ void check_table(const struct check_board *b, const struct company *co, const ch
         snprintf(why, sizeof(why), "its first row has no date or no rate");
     else if (strcmp(json_string_value(day), want) != 0)
         snprintf(why, sizeof(why), "its newest day is %.40s, expected %s", json_string_value(day), want);
-    else if (note) /* how much it used is not known */
+    else if (note) /* its usage is unknown */
         finding_add(ret, WANDB_EVENT_CHECK, co->name, "Stale table of %.100s: %.200s", co->name, note);
     else if (json_number_value(rate) * 10 <= CHECK_LOW)
         finding_add(ret, WANDB_EVENT_LOW, co->name, "Low GPU Usage for %.100s: %.1f %% on %s", co->name,

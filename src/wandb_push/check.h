@@ -1,7 +1,6 @@
 /*
- * check.h: checks that the dashboard is as it must be on a day: the runs tagged as the newest, what they are of, and
- * what they say. The rules are the old tool's later ones (docs/wandb.md). What is found wrong is a line each, "title:
- * text".
+ * check.h: checks that the dashboard is correct on a day: the runs tagged as the newest, their subjects, and their
+ * values. The rules are the old tool's later ones (docs/wandb.md). Each finding is a line "title: text".
  */
 #pragma once
 
@@ -11,7 +10,7 @@
 #include "wandb_pull/web_api.h"
 #include "wandb_push/tagged.h"
 
-#define CHECK_LOW 100 /* a utilisation rate of so many tenths of a percent is too low, and any below */
+#define CHECK_LOW 100 /* a utilisation rate of this many tenths of a percent or less is too low */
 
 struct check_finding {
     enum wandb_event_kind kind; /* WANDB_EVENT_CHECK, or _LOW */
@@ -27,7 +26,7 @@ void findings_fini(struct findings *f);
 void finding_add(struct findings *f, enum wandb_event_kind kind, const char *company, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Which run shows which company, and what is wrong with the set of them. For wandb_check, and for tests. */
+/* The company of each run, and problems of the whole set. For wandb_check, and for tests. */
 struct check_board {
     const struct wandb_config *config;
     int32_t day;
@@ -41,19 +40,22 @@ void check_table(const struct check_board *b, const struct company *co, const ch
 struct check_ask {
     const struct wandb_config *config; /* with a dashboard */
     struct wandb *w;
-    struct wandb_store *store; /* for deleted runs; NULL: what was pushed of them */
+    struct wandb_store *store; /* for deleted runs; NULL: as pushed before */
     int32_t day;               /* tables must be of it */
     int64_t now_ms;
-    bool alert; /* tell W&B, too */
+    bool alert; /* send an alert to W&B, too */
 };
 
 struct check_sum {
-    struct findings findings; /* none: all is well */
-    struct buf note;          /* what is no fault, a line each: deleted runs */
+    struct findings findings; /* empty if all is well */
+    struct buf note;          /* remarks, a line each: deleted runs */
     struct buf text;          /* the text of the alert */
     char title[64];
     struct err alert; /* code: the alert could not be sent */
 };
-/* -EINVAL: no dashboard in the config. Else W&B could not be asked, and nothing is known. ret: check_fini, always. */
+/*
+ * Returns -EINVAL if the config has no dashboard. Any other error: W&B could not be queried. Free ret with check_fini()
+ * in all cases.
+ */
 int wandb_check(const struct check_ask *ask, struct check_sum *ret, struct err *err);
 void check_fini(struct check_sum *c);

@@ -34,7 +34,7 @@ const struct opt_cmd wandb_check_help = {
     .conf_size = sizeof(struct check_conf),
 };
 
-/* What is wrong, for whoever reads events: the hub, and through it people. */
+/* Stores the findings as events, for the hub, which notifies users. */
 static int keep(const struct talk *t, const struct check_sum *c, int64_t now_ms, struct err *err)
 {
     AUTO_WANDB_STORE *s = NULL;

@@ -154,7 +154,7 @@ static int get_run(struct download *d, const struct wandb_place *at, const struc
     return each_node(d, "RunOutputArtifacts", logged, variables.p, "project.run.outputArtifacts", get_artifact, err);
 }
 
-/* One that is not there is none. */
+/* Downloads the newest version, if any. */
 static int get_newest(struct download *d, const struct wandb_place *at, const char *name, struct err *err)
 {
     AUTO_BUF variables = BUF_INIT(65536);

@@ -1,4 +1,4 @@
-/* cmd_export.c: `muster wandb export`: what is stored of W&B runs as the dashboard's dataset. */
+/* cmd_export.c: `muster wandb export`: writes the stored W&B runs as the dashboard's dataset. */
 #include <errno.h>
 
 #include "cli/cli.h"

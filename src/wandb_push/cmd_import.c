@@ -13,7 +13,7 @@
 #include "wandb_pull/cmd_wandb.h"
 #include "wandb_push/dataset.h"
 
-#define BAD_SHOWN 10 /* lines of a file that are told one by one */
+#define BAD_SHOWN 10 /* lines of a file that are reported individually */
 
 struct wandb_import_conf {
     struct runs_conf runs;
@@ -148,7 +148,7 @@ static int take_all(struct import *x, const struct wandb_import_conf *conf, int 
         r = take_file(x, files[i], zone, err);
     progress_end(&x->progress);
     zone_free(zone);
-    int f = wandb_rows_end(x->store, clock_wall_ms(), r == 0 ? err : NULL); /* what was good before a bad file stays */
+    int f = wandb_rows_end(x->store, clock_wall_ms(), r == 0 ? err : NULL); /* rows before a bad file stay */
     return r == 0 ? f : r;
 }
 

@@ -1,4 +1,4 @@
-/* cmd_overlap.c: `muster wandb overlap`: runs of a company that share a host; and how a pull tells of them. */
+/* cmd_overlap.c: `muster wandb overlap`: runs of a company that share a host; and their report after a pull. */
 #include <errno.h>
 
 #include "base/clock.h"
@@ -121,7 +121,7 @@ int cmd_wandb_overlap(struct cmd_call *c)
     return r ?: overlap(conf, &t, &c->err);
 }
 
-/* ---- a pull tells ---- */
+/* ---- report after a pull ---- */
 
 static int alert(struct talk *t, const struct overlaps *o, int32_t day, int64_t now_ms, struct err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * dataset.c: reading all_runs_data.csv. Bytes are gathered until a record is whole; each record is read by itself, so
- * that a bad one is a line of its own and nothing else.
+ * dataset.c: reads all_runs_data.csv. Bytes are collected until a record is complete. Each record is parsed separately,
+ * so that a bad one does not affect others.
  */
 #include "wandb_push/dataset.h"
 
@@ -15,20 +15,20 @@
 #include "wandb_push/dataset_columns.h"
 
 #define MINUTES_MAX 1500 /* the longest day there is has 25 hours */
-/* What is written is read back, or nothing could be pushed any more: as much as rules and samples may give. */
+/* A file that was written must be readable again: these limits cover all values that rules and samples can produce. */
 #define COUNT_MAX    RULE_GPUS_MAX
 #define PERCENT_MOST (FOLD_PERCENT_MAX * PERCENT_ONE)
 
-/* Where in a record the bytes are: a quote opens a cell only at its beginning. */
+/* Position within a record: a quote opens a cell only at its start. */
 enum at { AT_CELL, AT_PLAIN, AT_QUOTED, AT_QUOTE };
 
 struct dataset {
     const struct zone *zone;
     struct dataset_take take;
-    struct buf pending; /* of the record that is not whole yet */
+    struct buf pending; /* of the incomplete record */
     struct csv csv;
     enum at at;
-    uint64_t line, lines; /* where the record began; ended so far */
+    uint64_t line, lines; /* start of the record; lines so far */
     bool begun;
     int column[DATASET_COLUMNS]; /* of each that we know: where it is; -1: nowhere */
     int n_columns;
@@ -70,7 +70,7 @@ struct row_in {
     char room[120];
 };
 
-/* A cell, whose column may be missing; blanks are part of a text. */
+/* A cell, whose column may be missing; spaces are part of the text. */
 static struct str get_cell(const struct row_in *x, int c)
 {
     return x->d->column[c] < 0 ? str_of("") : x->cells[x->d->column[c]];
@@ -98,7 +98,7 @@ static bool is_utf8(struct str s)
     return s.len == 0 && c;
 }
 
-/* Kept until the row is given away: there is room for all of it. */
+/* Valid until the row is passed on: the buffer holds the whole row. */
 static const char *read_text(struct row_in *x, int c)
 {
     enum dataset_kind kind = dataset_columns[c].kind;
@@ -148,7 +148,7 @@ static int32_t read_exists(struct row_in *x, int c, struct str s)
     return WANDB_NOT_TOLD;
 }
 
-/* What is there of the percentages. */
+/* Which percentages are present. */
 static int32_t find_have(const struct row_in *x)
 {
     int32_t bits = 0;
@@ -169,7 +169,7 @@ static void read_cell(struct row_in *x, int c, struct dataset_row *row)
 
     switch (kind) {
     case IS_DATE:
-        if (s.len > 10 && (s.p[10] == 'T' || s.p[10] == ' ')) /* a date that somebody took for a time */
+        if (s.len > 10 && (s.p[10] == 'T' || s.p[10] == ' ')) /* a date that another program extended to a time */
             s.len = 10;
         if (!date_parse(s, at))
             wrong(x, c, "a date");
@@ -277,7 +277,7 @@ static int take_record(struct dataset *d, struct str record, struct err *err)
     if (!d->begun)
         return take_head(d, cells, n, err);
     if (n < 0) {
-        struct str s = str_of(why.msg); /* the line is told beside */
+        struct str s = str_of(why.msg); /* the line number is reported separately */
         int colon = str_find(s, ": ");
         tell_bad(d, why.msg + (colon < 0 ? 0 : colon + 2));
         return 0;
@@ -297,7 +297,7 @@ static size_t record_end(struct dataset *d, struct str s, bool *ret_whole)
     for (size_t i = 0; i < s.len; i++) {
         char c = s.p[i];
         d->lines += c == '\n';
-        if (d->at == AT_QUOTED || (c == '"' && d->at != AT_PLAIN)) { /* a second quote goes on with the cell */
+        if (d->at == AT_QUOTED || (c == '"' && d->at != AT_PLAIN)) { /* a second quote continues the cell */
             d->at = d->at == AT_QUOTED && c == '"' ? AT_QUOTE : AT_QUOTED;
             continue;
         }

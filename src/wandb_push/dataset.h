@@ -1,12 +1,13 @@
 /*
- * dataset.h: all_runs_data.csv of the W&B dashboard, a row per run and day, in the three sets of columns it has had;
- * and deleted_runs_data.csv. Read piece by piece and written piece by piece: a file of any length takes the memory of
- * one record.
+ * dataset.h: all_runs_data.csv of the W&B dashboard, a row per run and day, in its three historical sets of columns;
+ * and deleted_runs_data.csv. Reads and writes in pieces: the memory is that of one record for files of any length.
  *
- * D1 Columns are found by their names, in any order; those that are not known are passed over, those that are missing
- * are null. D2 Numbers are decimals and stay exact: minutes, and 1e-9 %. D3 A row that cannot be taken is told of with
- * its line and why, and the others go on; a file that is not such a table at all is refused. D4 What is written is read
- * back the same. D5 Times are those of the zone, without an offset; one that names an offset is taken by it.
+ * D1 Columns are found by name, in any order. Unknown columns are ignored, missing ones are null.
+ * D2 Numbers are decimals and stay exact: minutes, and 1e-9 %.
+ * D3 An invalid row is reported with its line and the reason, and the others are read. A file that is not such a table
+ *    is rejected.
+ * D4 Written rows are read back unchanged.
+ * D5 Times are in the zone, without an offset; a time with an offset is converted.
  */
 #pragma once
 
@@ -34,8 +35,8 @@ struct dataset_row {
     uint64_t line;
 };
 struct dataset_take {
-    int (*row)(void *arg, const struct dataset_row *row, struct err *err); /* other than 0: it stops, with that */
-    void (*bad)(void *arg, uint64_t line, const char *why);                /* NULL: nobody asks */
+    int (*row)(void *arg, const struct dataset_row *row, struct err *err); /* nonzero: stops, and is returned */
+    void (*bad)(void *arg, uint64_t line, const char *why);                /* may be NULL */
     void *arg;
 };
 
@@ -43,15 +44,17 @@ struct dataset;
 /* zone outlives it. */
 struct dataset *dataset_new(const struct zone *zone, const struct dataset_take *take);
 void dataset_free(struct dataset *d);
-/* Any piece of the file, in order. 0; what row returned; -EINVAL with a sentence: not such a table, or a record that
- * never ends. */
+/*
+ * Parses the next piece of the file. Returns 0; the result of row; -EINVAL with a message in err if it is not such a
+ * table, or if a record does not end.
+ */
 int dataset_feed(struct dataset *d, struct str piece, struct err *err);
-/* There is no more. -EINVAL: there was no line of names. */
+/* Ends the file. Returns -EINVAL if there was no header line. */
 int dataset_end(struct dataset *d, struct err *err);
 
 /* ---- out ---- */
 
-/* Some bytes, in order, at most about DATASET_PIECE at once. Other than 0: it stops, with that. */
+/* Gets the bytes in order, in pieces of about DATASET_PIECE at most. Nonzero: stops, and is returned. */
 typedef int dataset_out_fn(void *arg, struct str piece);
 #define DATASET_PIECE 65536
 
@@ -61,12 +64,13 @@ struct dataset_ask {
     int32_t from, to; /* days; INT32_MIN, INT32_MAX: all */
 };
 /*
- * Every row that is stored, also of deleted runs (run_exists says so where there is that column), but none of barred
- * ones; by team, newest day first, run id, project. The number of rows, what out returned, or what the store gave.
+ * Writes every stored row except those of barred runs; rows of deleted runs are included (see column run_exists).
+ * Sorted by team, newest day first, run id, project. Returns the number of rows, the result of out, or an error of the
+ * store.
  */
 int64_t dataset_write(struct wandb_store *s, const struct dataset_ask *ask, dataset_out_fn *out, void *arg,
                       struct err *err);
-/* Runs found deleted at since_ms or later, a line each; the line of names also when there is none. */
+/* Writes runs found deleted at since_ms or later, a line each. Always writes the header line. */
 int64_t dataset_write_deleted(struct wandb_store *s, const struct zone *zone, int64_t since_ms, dataset_out_fn *out,
                               void *arg, struct err *err);
 

@@ -14,7 +14,7 @@ enum dataset_kind {
     IS_UTIL,  /* percentages: an average and its maximum are there or not there together */
     IS_MEM,
     IS_EXISTS,
-    IS_ZERO, /* nobody reads these: always so */
+    IS_ZERO, /* unused columns: always this value */
     IS_FALSE,
 };
 

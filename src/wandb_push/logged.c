@@ -67,7 +67,7 @@ void logged_fini(struct logged *l)
     buf_fini(&l->path);
 }
 
-/* ---- begin, tag ---- */
+/* ---- start, tag ---- */
 
 static int upsert_next(void *self, struct wandb_request *ret, struct err *err)
 {
@@ -123,7 +123,7 @@ struct errand logged_tag(struct logged *l)
     return upsert_errand(l, true);
 }
 
-/* ---- files: 0 where they go, then one after the other ---- */
+/* ---- files: first their addresses, then the uploads in sequence ---- */
 
 static void add_paths(struct logged *l)
 {
@@ -189,7 +189,7 @@ struct errand logged_files(struct logged *l)
 
 /* ---- finish ---- */
 
-/* The line of history, and the summary: what the run shows. */
+/* The line of history, and the summary: the values that the run shows. */
 static void write_history(const struct logged *l, struct buf *ret)
 {
     buf_adds(ret, "{\"_step\":0,\"_timestamp\":");

@@ -1,10 +1,10 @@
 /*
- * logged.h: a run of our own at W&B: it begins, has files and tables, and ends. Pure, as artifact.h is: each part is an
- * errand, and whoever runs them keeps the order: begin; files, and the artifacts of tables; finish; tag.
+ * logged.h: a run of our own at W&B: it starts, has files and tables, and ends. Pure, like artifact.h. Each part is an
+ * errand, and the caller runs them in this order: begin; files, and the artifacts of tables; finish; tag.
  *
- * G1 The id follows from what the run is called and has, so the same tables are the same run however often they are
- * pushed, and a second try goes on with the run of the first. G2 A run has the tag of the newest only when all of it is
- * there.
+ * G1 The id is derived from the run's name and content: the same tables are always the same run, and a retry continues
+ *    the run of the first try.
+ * G2 A run gets the tag of the newest only when it is complete.
  */
 #pragma once
 
@@ -14,20 +14,20 @@
 #define LOGGED_ID 8
 
 struct logged {
-    /* told, and borrowed */
+    /* set by the caller, borrowed */
     const char *entity, *project;
     const char *name, *job_type; /* "Tables_2026-11-14", "update-table" */
-    const char *tag;             /* NULL: none */
+    const char *tag;             /* NULL if none */
     const char *latest;          /* the tag that logged_tag adds */
     const struct table_set *set; /* NULL: it has no tables */
     const char *config;          /* JSON as W&B has it: {"end":{"value":"2026-11-14"}} */
-    const char *salt;            /* of the id; NULL: none */
+    const char *salt;            /* of the id; NULL if none */
     int64_t at_ms;               /* when it is logged */
 
     /* found out */
     char id[LOGGED_ID + 1];
-    char *storage_id; /* after it began */
-    bool there;       /* set by whoever found it with the tag of the newest: all of it is there */
+    char *storage_id; /* after its start */
+    bool there;       /* set by the caller if it has the tag of the newest: it is complete */
     struct artifact artifacts[TABLES_MAX];
     char *names[TABLES_MAX]; /* of these, and of their files */
     char *files[TABLES_MAX];
@@ -47,4 +47,4 @@ struct errand logged_begin(struct logged *l);
 struct errand logged_files(struct logged *l); /* the run's own copies of its tables */
 struct errand logged_finish(struct logged *l);
 struct errand logged_tag(struct logged *l);
-/* With the artifact errands of l->artifacts[0 .. l->set->n) between begin and finish. */
+/* The artifact errands of l->artifacts[0 .. l->set->n) run between begin and finish. */

@@ -1,4 +1,4 @@
-/* overlap.c: looks for overlapping runs company by company, and writes what it found in words. */
+/* overlap.c: finds overlapping runs company by company, and formats the result as text. */
 #include "wandb_push/overlap.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static bool same_run(const struct overlap *o, const struct wandb_run *r)
     return strcmp(o->id, r->id) == 0 && strcmp(o->project, r->project) == 0 && strcmp(o->team, r->team) == 0;
 }
 
-/* By the days that the summary counts, so that what overlaps is the same. */
+/* Selects runs by the days that the summary counts, so that both find the same overlaps. */
 static int take(void *arg, const struct wandb_run *r, const struct wandb_day *d)
 {
     struct finding *f = arg;
@@ -70,7 +70,7 @@ COMPARE(by_company, struct overlap,
         strcmp(x->company->name, y->company->name) ?: strcmp(x->team, y->team) ?: strcmp(x->project, y->project)
             ?: strcmp(x->id, y->id))
 
-/* Those of one company, [from, to): what meets nobody goes; the others are moved to `keep_at`. */
+/* The runs of one company, [from, to): drops runs without overlap, and moves the others to `keep_at`. */
 static size_t of_company(struct overlaps *o, size_t from, size_t to, size_t keep_at)
 {
     size_t n = to - from, kept = 0;
@@ -83,7 +83,7 @@ static size_t of_company(struct overlaps *o, size_t from, size_t to, size_t keep
                                        .until_ms = o->v[from + i].until_ms,
                                        .of = i};
     size_t groups = overlap_find(runs, n);
-    for (size_t i = 0; i < n; i++) /* by host and beginning: without devices groups follow each other */
+    for (size_t i = 0; i < n; i++) /* by host and start: groups without devices are contiguous */
         if (runs[i].group) {
             found[kept] = o->v[from + runs[i].of];
             found[kept].late = runs[i].late;
@@ -129,7 +129,7 @@ void overlaps_fini(struct overlaps *o)
     *o = (struct overlaps){0};
 }
 
-/* ---- words ---- */
+/* ---- text ---- */
 
 void overlap_url(struct buf *out, const char *base_url, const struct overlap *run)
 {

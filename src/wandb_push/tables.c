@@ -68,7 +68,7 @@ static void data_json(struct json *j, const struct rows *r, size_t max)
     json_end_arr(j);
 }
 
-/* Each column may have nulls, as what a data frame becomes in W&B. */
+/* Each column may have nulls, like a data frame in W&B. */
 static void types_json(struct json *j, const struct rows *r, bool known)
 {
     AUTO_BUF types = BUF_INIT(1u << 20);
@@ -120,13 +120,13 @@ int tables_write(const char *key, const struct rows *rows, size_t first, struct 
     return 0;
 }
 
-/* A summary's row for a company of which nothing ran says just that. */
+/* The summary's row of a company without runs has no values. */
 static bool nothing(const struct report *r, size_t first, size_t n)
 {
     return r->period == REPORT_SUMMARY ? !ANY(n, i, r->projects[first + i].project) : n == 0;
 }
 
-/* But that nothing is known of what ran is to be shown. */
+/* But a note that its runs are unknown must be shown. */
 static bool noted(const struct report *r, size_t first, size_t n)
 {
     return r->period == REPORT_SUMMARY && ANY(n, i, report_noted(&r->projects[first + i].gap));
@@ -157,7 +157,7 @@ void table_fini(struct table *t)
     buf_fini(&t->media);
 }
 
-/* ---- all of them ---- */
+/* ---- all tables ---- */
 
 bool tables_active(const struct company *co, int32_t from, int32_t to)
 {
@@ -239,7 +239,9 @@ static int one_report(const struct tables_ask *ask, enum report_period period, c
     return report_make(&one, ask->companies, ask->n_companies, ask->runs, ask->n_runs, ret, err);
 }
 
-/* With those of CPUs, where it is lent some. The summary of one whose assignment is over is of its last week. */
+/*
+ * Adds the tables of CPUs if CPUs are lent to the company. If its assignment is over, the summary is of its last week.
+ */
 static int company_set(const struct tables_ask *ask, const struct company *co, const struct report *reports,
                        struct table_set *ret, struct err *err)
 {

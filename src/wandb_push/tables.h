@@ -1,9 +1,10 @@
 /*
- * tables.h: the report's tables as W&B shows them: which of them belong to which run, under which keys, and the JSON of
- * each. Pure: run-days in, tables out.
+ * tables.h: the report's tables in the format of W&B: the tables of each run, their keys, and the JSON of each. Pure:
+ * run-days in, tables out.
  *
- * T1 Keys, headings, order of rows and rounding are the old tool's (docs/wandb.md). T2 The same run-days make the same
- * bytes. T3 Numbers are exact decimals; hours and percents have a decimal always, as a Python float is written.
+ * T1 Keys, headings, order of rows and rounding are the old tool's (docs/wandb.md).
+ * T2 The same run-days make the same bytes.
+ * T3 Numbers are exact decimals; hours and percents always have a decimal, like a Python float.
  */
 #pragma once
 
@@ -13,9 +14,9 @@
 #include "wandb_pull/config.h"
 
 #define TABLE_ROWS_MAX  200000 /* W&B shows no more of an artifact ... */
-#define TABLE_MEDIA_MAX 10000  /* ... nor of the copy beside the run: the rest is left out of that */
+#define TABLE_MEDIA_MAX 10000  /* ... nor of the run's copy: that one is cut */
 #define TABLES_MAX      8      /* of a run */
-#define TABLES_WEEK     6      /* weeks begin on Sunday */
+#define TABLES_WEEK     6      /* weeks start on Sunday */
 #define TABLES_WEEKS    4      /* of a short weekly table */
 #define TABLES_OVERALL  "overall"
 
@@ -26,12 +27,12 @@ struct table {
     size_t n_cols, n_rows;
 };
 
-/* What one run has. */
+/* The tables of one run. */
 struct table_set {
     const char *tag; /* "overall", or the company's name (borrowed) */
     size_t n;
     struct table v[TABLES_MAX];
-    bool warning; /* there is nothing in some of them, and the run says so */
+    bool warning; /* some tables are empty, and the run has a warning */
 };
 
 struct tables {
@@ -60,7 +61,7 @@ void tables_fini(struct tables *t);
 
 /* Nodes are assigned on some day of [from, to]. */
 bool tables_active(const struct company *co, int32_t from, int32_t to);
-/* The last day up to `to` on which it has nodes: `to` itself while it does. INT32_MIN: there is none. */
+/* The last day up to `to` on which it has nodes. INT32_MIN if it never has. */
 int32_t tables_last_day(const struct company *co, int32_t to);
 
 /* One table of the first rows (0: of all). rows NULL: an empty one with the one column "column". */
