@@ -1,7 +1,4 @@
-/*
- * agent.c: the agent's event loop: timers, signals, reload and the end. What they do is in the other files of this
- * folder.
- */
+/* agent.c: the agent's event loop: timers, signals, reload and exit. The work is in the other files of this folder. */
 #include "agent/agent.h"
 
 #include <errno.h>
@@ -26,9 +23,9 @@
 #include "uplink/sender.h"
 #include "wire/wire.h"
 
-#define FIRST_MS     1300 /* the first batch closes early: a new node shows at once */
+#define FIRST_MS     1300 /* the first batch closes early, so that a new node appears immediately */
 #define LIVE_MS      10000
-#define STOP_MS      3000 /* SIGTERM: this long for the hub to take the last batch */
+#define STOP_MS      3000 /* SIGTERM: time for the hub to accept the last batch */
 #define PAUSE_MAX_MS (7ll * 86400000)
 #define ZSTD_LEVEL   3
 
@@ -52,7 +49,7 @@ struct agent {
     uint64_t out_facts, out_procs; /* --stdout: blobs written last */
 };
 
-/* To the service manager, with what the devices do as the status that people see there. */
+/* Notifies the service manager; the status text is the state of the devices. */
 static void agent_notify(const struct agent *a, const char *word)
 {
     const struct keeper_state *k = keeper_state(a->keeper);
@@ -63,7 +60,7 @@ static void agent_notify(const struct agent *a, const char *word)
     notify(text);
 }
 
-/* ---- what goes out ---- */
+/* ---- output ---- */
 
 static void agent_hello(void *arg, struct hello *ret)
 {
@@ -139,8 +136,7 @@ static void agent_speak(struct agent *a)
 
 /* ---- when ---- */
 
-/* Milliseconds until the batch being filled closes: the shortest interval any hub asks for, at the first hub's phase.
- */
+/* Milliseconds until the current batch closes: the shortest interval of all hubs, at the first hub's phase. */
 static int64_t agent_next_close_ms(const struct agent *a)
 {
     struct hub_pace p = {.interval_ms = 0, .phase_ms = -1};
@@ -160,7 +156,7 @@ static int64_t agent_next_close_ms(const struct agent *a)
         return p.interval_ms;
     int64_t into = (clock_wall_ms() + p.offset_ms - p.phase_ms) % p.interval_ms;
     int64_t ms = p.interval_ms - (into < 0 ? into + p.interval_ms : into);
-    return ms < p.interval_ms / 4 ? ms + p.interval_ms : ms; /* just closed: not again at once */
+    return ms < p.interval_ms / 4 ? ms + p.interval_ms : ms; /* just closed: skip one interval */
 }
 
 static void on_close(void *arg)
@@ -171,7 +167,7 @@ static void on_close(void *arg)
     timer_after(a->close, agent_next_close_ms(a));
 }
 
-/* While the collector speaks no beat is needed: each tick of its puts the next one off. */
+/* While the collector sends ticks no beat is needed: each tick postpones the next one. */
 static void agent_arm_beat(struct agent *a, int ticks)
 {
     timer_after(a->beat, ticks * MAX(a->conf->tick, 1000));
@@ -266,12 +262,12 @@ static void on_child_state(void *arg, const struct keeper_state *was, const stru
     if (was->collect == COLLECT_HUNG && now->collect != COLLECT_HUNG && now->collect != COLLECT_PAUSED)
         filler_event(a->filler, EVENT_ANSWERS, at, (at - was->since_ms) / 1000, "the driver answers again");
     if (was->collect != now->collect && !a->stop_mono && was->collect != COLLECT_STARTING)
-        agent_speak(a); /* every screen should know at once */
+        agent_speak(a); /* viewers see it immediately */
 }
 
 static const struct keeper_hooks keeper_hooks = {.start = on_child_start, .msg = on_child_msg, .state = on_child_state};
 
-/* ---- what people ask ---- */
+/* ---- control commands ---- */
 
 static void agent_status(struct agent *a, struct buf *out)
 {
@@ -328,7 +324,7 @@ static int on_asked(void *arg, struct str line, struct buf *out)
 
 /* ---- reload ---- */
 
-/* What only a new start can change. */
+/* Rejects changes that need a restart. */
 static int agent_check_reload(const struct agent_conf *was, const struct agent_conf *now, struct err *err)
 {
     if (opt_differ(agent_opts, "state_dir spool_dir spool_max_bytes spool_max_age", was, now))
@@ -338,7 +334,7 @@ static int agent_check_reload(const struct agent_conf *was, const struct agent_c
     return 0;
 }
 
-/* The one that has the folder. */
+/* The sender that has this folder. */
 static struct sender *agent_find_sender(const struct agent *a, const struct sender_conf *conf)
 {
     AUTO_BUF want = BUF_INIT(1024);
@@ -448,7 +444,7 @@ static void on_term(evutil_socket_t sig, short what, void *arg)
     struct agent *a = arg;
 
     (void)what;
-    if (a->stop_mono) { /* asked twice: now; the spool still gets the rest */
+    if (a->stop_mono) { /* a second signal: exit now; the spool still gets the rest */
         event_base_loopbreak(a->base);
         return;
     }
@@ -463,7 +459,7 @@ static void on_term(evutil_socket_t sig, short what, void *arg)
     timer_after(a->stop, 20);
 }
 
-/* ---- the beginning ---- */
+/* ---- start ---- */
 
 static void on_settled(UNUSED void *arg)
 {
@@ -533,7 +529,7 @@ static void agent_start(struct agent *a)
     timer_after(a->settled, PAGES_SETTLED_MS);
     timer_after(a->close, MIN(a->conf->interval, FIRST_MS));
     for (size_t i = 0; i < a->n_senders; i++)
-        sender_beat(a->senders[i]); /* a hello at once; samples follow */
+        sender_beat(a->senders[i]); /* a HELLO immediately; samples follow */
     agent_notify(a, "READY=1");
 }
 
@@ -577,7 +573,7 @@ int agent_run(struct agent_conf *conf, int argc, char **argv, struct err *err)
     a.argv = mem_zero((size_t)argc + 1, sizeof(*a.argv));
     for (int i = 0; i < argc; i++)
         a.argv[i] = mem_str(argv[i]);
-    mallopt(M_ARENA_MAX, 1); /* helper threads need no heaps of their own */
+    mallopt(M_ARENA_MAX, 1); /* helper threads need no separate heaps */
     signal(SIGPIPE, SIG_IGN);
     agent_log_conf(a.conf);
     int r = agent_open(&a, err);

@@ -7,7 +7,7 @@
 #include "agent/conf.h"
 
 /*
- * Runs until SIGTERM or SIGINT. Takes conf's contents. argv is kept, to read the settings again at SIGHUP.
- * 0 after an end in good order; -errno with a sentence when it could not start.
+ * Runs until SIGTERM or SIGINT. Takes ownership of conf's contents. Keeps argv, to read the settings again at SIGHUP.
+ * Returns 0 after a clean exit; -errno with a message in err if it could not start.
  */
 int agent_run(struct agent_conf *conf, int argc, char **argv, struct err *err);

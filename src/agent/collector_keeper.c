@@ -1,6 +1,6 @@
 /*
- * collector_keeper.c: starts, watches, kills and restarts the collector process, by events on the loop. What the
- * process says goes to the callers' functions.
+ * collector_keeper.c: starts, watches, kills and restarts the collector process, by events on the loop. Passes its
+ * messages to the caller's hooks.
  */
 #include "agent/collector_keeper.h"
 
@@ -18,10 +18,10 @@
 #include "base/mem.h"
 #include "base/timer.h"
 
-#define ALIVE_MS     1000 /* a child that is well says something at least this often */
-#define START_TIMES  6    /* collect_timeouts a new child may take before its first word */
-#define CLOSE_MS     3000 /* a child told to go may take this long before SIGKILL */
-#define STUCK_MS     2000 /* not ended this long after SIGKILL: stuck in the kernel */
+#define ALIVE_MS     1000 /* a healthy child sends something at least this often */
+#define START_TIMES  6    /* a new child may take this many collect_timeouts before its first message */
+#define CLOSE_MS     3000 /* time for a child to exit before SIGKILL */
+#define STUCK_MS     2000 /* a child that has not ended this long after SIGKILL is stuck in the kernel */
 #define RETRY_MAX_MS 30000
 #define SETTLED_MS   60000 /* a child that lived this long was a good one */
 #define MSGS_AT_ONCE 64    /* then the rest of the loop has its turn */
@@ -43,8 +43,8 @@ struct keeper {
 
     pid_t pid;
     int fd;
-    bool answered; /* this child has said something about the driver */
-    bool closed;   /* it closed its end and should be gone any moment */
+    bool answered; /* this child has reported the driver's state */
+    bool closed;   /* it closed its end and should exit soon */
     int64_t begun_mono, heard_mono, begun_ms, heard_ms;
     enum collect_state said; /* this child's own word of its state */
     char said_why[160];
@@ -100,7 +100,7 @@ static void keeper_forget_child(struct keeper *k)
     k->pid = -1;
 }
 
-/* Close the child's socket, which asks it to end; kill now, or when it does not go by itself. */
+/* Closes the child's socket, which makes it exit. Kills it now, or later if it does not exit. */
 static void keeper_let_go(struct keeper *k, bool now)
 {
     int64_t mono = clock_mono_ms();
@@ -132,7 +132,7 @@ static void keeper_reap_dying(void *arg)
 
     for (size_t i = 0; i < before; i++) {
         struct dying d = k->dying[i];
-        if (waitpid(d.pid, NULL, WNOHANG) != 0) /* ended, or was never ours */
+        if (waitpid(d.pid, NULL, WNOHANG) != 0) /* ended, or was never our child */
             continue;
         if (!d.killed && mono >= d.kill_mono) {
             kill(d.pid, SIGKILL);
@@ -149,7 +149,7 @@ static void keeper_reap_dying(void *arg)
         keeper_start(k); /* K3: there is room again */
 }
 
-/* What a child that ended by itself left behind, in words. */
+/* The reason why a child ended, as text. */
 static void end_words(int status, char out[160])
 {
     if (WIFSIGNALED(status))
@@ -164,7 +164,7 @@ static void keeper_child_ended(struct keeper *k, int status)
     bool stale = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_EXIT_STALE;
     char why[160];
 
-    keeper_read(k); /* its last words */
+    keeper_read(k); /* its last messages */
     keeper_forget_child(k);
     if (k->stopped || k->paused_until_ms)
         return;
@@ -192,7 +192,7 @@ static void on_child(UNUSED evutil_socket_t sig, UNUSED short what, void *arg)
     keeper_reap_dying(k);
 }
 
-/* ---- what the child says ---- */
+/* ---- messages of the child ---- */
 
 static void keeper_take(struct keeper *k, size_t n)
 {
@@ -267,7 +267,7 @@ static void on_silence(void *arg)
     struct keeper *k = arg;
     int64_t heard = k->heard_mono;
 
-    keeper_read(k); /* we may have been away ourselves: stopped, suspended */
+    keeper_read(k); /* this process may have been stopped or suspended itself */
     if (k->fd < 0)
         return;
     if (k->closed) {
@@ -308,7 +308,7 @@ void keeper_start(struct keeper *k)
             keeper_say_hung(k, k->state.since_ms);
         return; /* keeper_reap_dying tries again */
     }
-    /* It hears of its predecessor's devices: they keep their slots, and one that is missing is known to be lost. */
+    /* It gets the previous child's devices: they keep their slots, and missing ones are recognised as lost. */
     if (k->known.n_devices && child_msg_facts(&seed, &k->known) < 0)
         buf_reset(&seed);
     if (spawn_collector(k->conf, buf_str(&seed), &k->pid, &k->fd, &err) < 0) {
@@ -338,7 +338,7 @@ static void on_retry(void *arg)
     struct keeper *k = arg;
     int64_t left = k->paused_until_ms ? k->paused_until_mono - clock_mono_ms() : 0;
 
-    if (left > 0) { /* the loop's clock is a little behind: timers may come a moment early */
+    if (left > 0) { /* the loop's clock is slightly behind: timers may fire early */
         timer_after(k->retry, left);
         return;
     }

@@ -12,7 +12,7 @@
 #include "model/fact.h"
 #include "uplink/hubs.h"
 
-#define HUB_TEXT_MAX 4096 /* of addresses that stand in for each other */
+#define HUB_TEXT_MAX 4096 /* of the addresses of redundant hubs */
 
 static const char *const spool_modes[] = {"auto", "always", NULL};
 
@@ -47,7 +47,7 @@ static int conf_add_hub(struct str s, struct buf *out, struct err *err)
     return 0;
 }
 
-/* Those that stand in for each other. */
+/* Checks a list of redundant hubs. */
 static int conf_check_hub(char **list, struct err *err)
 {
     AUTO_BUF clean = BUF_INIT(HUB_TEXT_MAX);
@@ -68,7 +68,7 @@ static int conf_check_hub(char **list, struct err *err)
     return 0;
 }
 
-/* Is one of a's also one of b's? A folder each is what tells them apart. */
+/* True if both lists have a hub in common: each hub needs its own folder. */
 static bool conf_hubs_meet(const char *a, const char *b)
 {
     struct str rest_a = str_of(a), one_a;
@@ -154,7 +154,7 @@ static int conf_check(struct agent_conf *c, struct err *err)
     return 0;
 }
 
-/* Where the env file is when nobody says: this user's own, else the machine's; false where neither can be read. */
+/* Finds the default env file: the user's own, else the machine's. Returns false if neither is readable. */
 static bool conf_find_env_file(char *out, size_t size)
 {
     const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -172,7 +172,7 @@ static bool conf_find_env_file(char *out, size_t size)
 
 enum source { FROM_FILE, FROM_ENV, FROM_FLAGS };
 
-/* A source that says one of token and token_file takes the place of both, so that a flag beats either in a file. */
+/* A source that sets one of token and token_file overrides both, so that a flag has priority over either in a file. */
 static int conf_source(struct agent_conf *c, enum source from, const char *file, int argc, char **argv, int *ret_argi,
                        struct err *err)
 {

@@ -1,13 +1,13 @@
 /*
- * conf.h: the agent's settings: one table, filled from an env file, the environment and flags, of which the later ones
- * win. `muster agent`, `muster-agent` and whoever reads this machine without a hub (local.h) share it.
+ * conf.h: the agent's settings: one table, filled from an env file, the environment and flags, in increasing priority.
+ * Shared by `muster agent`, `muster-agent` and programs that read this machine without a hub (local.h).
  */
 #pragma once
 
 #include "base/opt_def.h"
 #include "collect/collect.h"
 
-#define HUBS_MAX 8 /* that get everything, and that stand in for one of them */
+#define HUBS_MAX 8 /* maximum of hubs that get everything, and of redundant addresses of each */
 
 enum spool_mode { SPOOL_AUTO, SPOOL_ALWAYS };
 
@@ -23,11 +23,11 @@ extern const struct opt agent_opts[];
 #define CONF_ENV_FILE "/etc/muster/agent.env"
 
 /*
- * Read everything and check it. *ret is made here and ended with conf_fini; untouched unless 0 is returned.
- * 0; 1 when --help was asked for; or a negative errno with a sentence. *ret_argi is the first operand;
- * operands are moved behind the flags in argv.
+ * Reads and checks all settings. Sets *ret only if it returns 0; free it with conf_fini(). Returns 0; 1 if --help was
+ * given; or a negative errno with a message in err. *ret_argi is the first operand; operands are moved after the flags
+ * in argv.
  */
 int conf_load(struct agent_conf *ret, int argc, char **argv, int *ret_argi, struct err *err);
-/* Defaults, then checks: for programs that have no agent flags of their own. */
+/* Sets and checks the defaults: for programs without the agent's flags. */
 int conf_default(struct agent_conf *ret, struct err *err);
 void conf_fini(struct agent_conf *c);

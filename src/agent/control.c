@@ -1,4 +1,4 @@
-/* control.c: the agent's end of its control socket: one line is read, the answer's first line is "ok" or "no". */
+/* control.c: the agent's end of its control socket: reads one line; the first line of the reply is "ok" or "no". */
 #include "agent/control.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #define LINE_MAX_LEN 256
 #define ANSWER_MAX   (64u << 10)
 #define CLIENTS_MAX  8
-#define CLIENT_S     5 /* one that takes longer to say its line is closed */
+#define CLIENT_S     5 /* a client that takes longer to send its line is disconnected */
 
 struct client {
     struct control *control;
@@ -53,7 +53,7 @@ static void client_free(struct client *c)
     free(c);
 }
 
-/* The answer fits the socket's buffer, or the rest is lost: nobody waits for a client. */
+/* Sends the reply without waiting for the client: it fits the socket's buffer, or the rest is lost. */
 static void client_answer(struct client *c)
 {
     AUTO_BUF text = BUF_INIT(ANSWER_MAX), out = BUF_INIT(ANSWER_MAX + 16);

@@ -1,6 +1,7 @@
 /*
- * control.h: `muster-agent pause 10m`, `resume` and `status` reach the running agent by a unix socket in its state
- * folder (0600). One line in, some lines out, closed. Only root and the agent's own user are heard.
+ * control.h: `muster-agent pause 10m`, `resume` and `status` reach the running agent through a unix socket in its state
+ * folder (0600). A client sends one line and gets some lines, then the socket is closed. Only root and the agent's own
+ * user may connect.
  */
 #pragma once
 
@@ -11,7 +12,7 @@
 
 struct buf;
 
-/* line: what was asked, trimmed. Write the answer to out. 0, or -errno: then what is in out is the reason. */
+/* line: the command, trimmed. Writes the reply to out. Returns 0, or -errno: out then has the reason. */
 typedef int control_fn(void *arg, struct str line, struct buf *out);
 
 struct control;
@@ -19,6 +20,8 @@ int control_open(struct control **ret, struct event_base *base, const char *stat
                  struct err *err);
 void control_close(struct control *c); /* removes the socket */
 
-/* The other end: ask and wait. 0 with the answer; -ENOENT, -ECONNREFUSED: no agent runs there; -EREMOTEIO: it said no,
- * and the answer says why. */
+/*
+ * The client: sends a line and waits for the reply. Returns 0 with the reply; -ENOENT, -ECONNREFUSED: no agent runs
+ * there; -EREMOTEIO: it refused, and the reply has the reason.
+ */
 int control_ask(const char *state_dir, const char *line, int64_t timeout_ms, struct buf *ret, struct err *err);

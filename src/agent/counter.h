@@ -1,6 +1,6 @@
 /*
- * counter.h: counters that a collector counts itself start at 0 with each new collector process; here they go on from
- * where they were, per device, so that what leaves the agent never falls within a run.
+ * counter.h: keeps counters monotonic. A collector's own counters start at 0 with each new collector process. Here they
+ * continue per device from the last value, so that sent values never decrease within a run.
  */
 #pragma once
 

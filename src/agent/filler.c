@@ -26,17 +26,17 @@ struct filler {
     filler_out_fn *out;
     void *arg;
 
-    struct node_fact facts; /* in force: this host's, with the collector's devices and custom metrics */
+    struct node_fact facts; /* current: this host's, with the collector's devices and custom metrics */
     struct proc_list list;
     struct enclosure *facts_blob, *procs_blob;
-    bool blind;    /* the collector's last facts were not to be told: its ticks name devices nobody knows */
+    bool blind;    /* the collector's last facts could not be sent: its ticks name unknown devices */
     bool unlisted; /* the same for its last process list */
     struct counters *busy;
 
     struct gather *g;
     size_t n_events;
     int64_t begin_mono, last_ms;
-    bool uses_due; /* uses of the last word are not in this batch yet */
+    bool uses_due; /* the last uses are not in this batch yet */
     size_t n_uses, cap_uses;
     struct proc_use *uses;
     int64_t said_mono, tick_mono; /* last tick of the collector; of any kind */
@@ -104,7 +104,7 @@ void filler_rename(struct filler *f, const char *name, int64_t tick_ms)
 void filler_restart(struct filler *f)
 {
     counters_restart(f->busy);
-    f->n_uses = 0; /* who is on the devices is not known until it says so */
+    f->n_uses = 0; /* the processes on the devices are unknown until it sends them */
     f->uses_due = true;
 }
 
@@ -191,7 +191,7 @@ void filler_event(struct filler *f, enum event_kind kind, int64_t at_ms, int64_t
     filler_add_event(f, &e);
 }
 
-/* ---- what the collector says ---- */
+/* ---- messages of the collector ---- */
 
 static void filler_take_facts(struct filler *f, const struct node_fact *said)
 {
@@ -221,7 +221,7 @@ static void filler_take_facts(struct filler *f, const struct node_fact *said)
     free(f->facts.custom);
     f->facts = host;
     enclosure_renew(&f->facts_blob, id, &frame);
-    f->n_uses = 0; /* slots may mean other devices now; the collector says who is on them with its next tick */
+    f->n_uses = 0; /* slots may mean other devices now; the collector sends the uses with its next tick */
 }
 
 static void filler_take_procs(struct filler *f, const struct proc_list *said, int64_t mono_ms)
@@ -235,8 +235,10 @@ static void filler_take_procs(struct filler *f, const struct proc_list *said, in
         log_error("agent", "cannot encode the collector's processes: %s; they are omitted", strerror(-r));
     if (r < 0 || (f->procs_blob && f->procs_blob->id == id))
         return;
-    /* A process that ended stays seen in the batch that ends here. A list that changes all the time does not make
-     * batches of one tick: then the newer list stands for both. */
+    /*
+     * A process that ended stays in the batch that closes here. If the list changes all the time, batches are not
+     * closed at every tick: then the newer list is used for both.
+     */
     if (gather_ticks(f->g) && mono_ms - f->begin_mono >= PROCS_MIN_MS)
         filler_flush(f);
     gather_uses(f->g, NULL, 0);
@@ -268,7 +270,7 @@ static void filler_take_tick(struct filler *f, const struct child_tick *t, int64
         gather_sample(f->g, (uint16_t)i, &s);
     }
     if (t->n_slots && !sample_empty(&t->samples[0]))
-        gather_sample(f->g, 0, &t->samples[0]); /* a replay speaks for the node, too */
+        gather_sample(f->g, 0, &t->samples[0]); /* a replay has node metrics, too */
     else
         filler_add_host(f);
     for (size_t i = 0; i < t->n_custom; i++)

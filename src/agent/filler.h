@@ -1,11 +1,13 @@
 /*
- * filler.h: turns what the collector says, and what this machine says of itself, into batches, tick by tick. It has no
- * loop and no socket: whoever owns the clock calls it. It encodes the facts and the process list, since a batch names
- * them by content.
+ * filler.h: makes batches, tick by tick, of the collector's messages and this machine's own metrics. It has no loop and
+ * no socket: the owner of the clock calls it. It encodes the facts and the process list, since a batch refers to them
+ * by hash.
  *
- * F1 A batch's slots and process numbers always belong to the facts and the list it names: a change of facts closes
- * the batch first. F2 M_busy never falls within a run (counter.h). F3 Node metrics go on whether or not the collector
- * speaks. F4 A batch never passes the caps of wire.h.
+ * F1 A batch's slots and process numbers always belong to the facts and the list it refers to: a change of facts closes
+ *    the batch first.
+ * F2 M_busy never falls within a run (counter.h).
+ * F3 Node metrics do not depend on the collector.
+ * F4 A batch never exceeds the caps of wire.h.
  */
 #pragma once
 
@@ -17,7 +19,7 @@
 struct filled {
     struct batch batch;
     int64_t at_ms;
-    struct enclosure *facts, *procs; /* procs NULL: never heard of any */
+    struct enclosure *facts, *procs; /* procs NULL: none received yet */
     const struct node_fact *node;
     const struct proc_list *list;
 };
@@ -30,9 +32,11 @@ struct filler *filler_new(const struct node_id *id, uint64_t run, const char *na
 void filler_free(struct filler *f);
 
 void filler_rename(struct filler *f, const char *name, int64_t tick_ms); /* new settings */
-void filler_restart(struct filler *f);                                   /* what comes now is from a new collector */
+void filler_restart(struct filler *f); /* the next messages are from a new collector */
 void filler_msg(struct filler *f, const struct child_msg *m, int64_t mono_ms);
-/* Called once per tick: adds one with node metrics alone when the collector gave none for more than one and a half. */
+/*
+ * Called once per tick: if the collector sent none for more than one and a half ticks, adds one with node metrics only.
+ */
 void filler_beat(struct filler *f, int64_t now_ms, int64_t mono_ms);
 void filler_event(struct filler *f, enum event_kind kind, int64_t at_ms, int64_t code, const char *text);
 void filler_flush(struct filler *f);             /* closes the batch if there is anything in it */

@@ -1,6 +1,6 @@
 /*
- * local.h: this machine without a hub, for `muster ls` and `muster top`: the collector process is started, and what it
- * says comes as the same four things a hub gets from an agent, so that the caller can feed its live state.
+ * local.h: reads this machine without a hub, for `muster ls` and `muster top`. Starts the collector process and
+ * delivers its messages in the four forms that a hub gets from an agent, so that the caller can feed its live state.
  */
 #pragma once
 
@@ -17,16 +17,19 @@ struct local_sink {
 };
 
 struct local;
-/* conf and sink are copied, what they point to is not. */
+/* conf and sink are copied, but not the data they point to. */
 int local_open(struct local **ret, const struct agent_conf *conf, const struct local_sink *sink, struct err *err);
 /*
- * Wait for the next tick, or the word that there is nothing to read, and deliver it. 1 delivered; 0 nothing came in
- * time: a hello says that the driver does not answer (collect_timeout), or is starting; -errno: the collector ended.
+ * Waits for the next tick, or for the message that there is nothing to read, and delivers it. Returns 1 if delivered; 0
+ * on a timeout, after a hello with the state (the driver does not respond within collect_timeout, or is starting);
+ * -errno: the collector ended.
  */
 int local_next(struct local *l, int64_t timeout_ms, struct err *err);
 int local_fd(const struct local *l); /* readable when local_next has something to do */
-void local_close(struct local *l);   /* lets go of the driver; never waits for it for long */
+void local_close(struct local *l);   /* releases the driver; waits for it only for a short time */
 
-/* Open, the first tick and one more (what is a difference of two is known then), close. Returns as local_next for the
- * first; the second may be missing when it does not come in time. */
+/*
+ * Opens, delivers the first tick and a second one (for values that are differences), and closes. Returns as local_next
+ * for the first; the second may be missing if it is late.
+ */
 int local_snapshot(const struct agent_conf *conf, int64_t timeout_ms, const struct local_sink *sink, struct err *err);

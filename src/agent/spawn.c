@@ -55,7 +55,7 @@ static void args_fill(struct args *a, const struct agent_conf *c)
         args_add(a, mem_fmt("--exec=%s", c->exec.v[i]));
 }
 
-/* Our environment less what is not the collector's business, which may run other people's commands. */
+/* Our environment without variables that the collector does not need: it may run other people's commands. */
 static char **env_for_child(void)
 {
     size_t n = 0, kept = 0;
@@ -112,7 +112,7 @@ int spawn_collector(const struct agent_conf *conf, struct str first, pid_t *ret_
         close(theirs);
         theirs = moved;
     }
-    setsockopt(ours, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)); /* the kernel may grant less; the child asks itself */
+    setsockopt(ours, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)); /* the kernel may grant less; the child sets it too */
     fcntl(ours, F_SETFL, O_NONBLOCK);
     if (first.len && send(ours, first.p, first.len, MSG_NOSIGNAL) < 0)
         return err_set(err, -errno, "cannot connect to the collector: %s", strerror(errno));

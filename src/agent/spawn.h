@@ -6,9 +6,9 @@
 #include "agent/conf.h"
 
 /*
- * first: a message that waits in the socket when the child begins; may be empty.
- * 0 with the child's pid (the caller's to reap) and our end of the pair (non-blocking); or -errno.
+ * first: a message that is in the socket when the child starts; may be empty. Returns 0 with the child's pid (the
+ * caller reaps it) and our end of the pair (non-blocking); or -errno.
  */
 int spawn_collector(const struct agent_conf *conf, struct str first, pid_t *ret_pid, int *ret_fd, struct err *err);
-/* The other side: what main() does when conf->child_fd says so. Returns an exit status. */
+/* The child's side: called by main() if conf->child_fd is set. Returns an exit status. */
 int spawn_be_collector(const struct agent_conf *conf);
