@@ -53,7 +53,7 @@ static int unknown_worker(const struct worker_files *all, const char *what)
                     there.p ? there.p : "none", there.err ? " ..." : "");
 }
 
-/* Leaves those asked for, in the order of numbers. -1, or an exit code. */
+/* Keeps only the requested files, in the order of numbers. Returns -1, or an exit code. */
 static int choose(const struct peaks_conf *conf, struct worker_files *all)
 {
     AUTO_FREE bool *wanted = mem_zero(all->n + 1, sizeof(*wanted));

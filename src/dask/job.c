@@ -62,7 +62,7 @@ static void add_row(struct dask_job *j)
     j->n++;
 }
 
-/* One more GPU than there was: nothing is known of it before this row. */
+/* Adds GPUs; their values are unknown in earlier rows. */
 static void add_gpus(struct dask_job *j, struct job_metric *m, size_t gpus)
 {
     m->v = mem_grow(m->v, gpus, sizeof(*m->v));

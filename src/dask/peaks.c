@@ -1,4 +1,4 @@
-/* peaks.c: finds the highest values in one pass over a worker's file. */
+/* peaks.c: finds the highest values in a single scan of a worker's file. */
 #include "dask/peaks.h"
 
 #include <errno.h>

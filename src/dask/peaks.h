@@ -7,7 +7,7 @@
 #define PEAKS_JOBS_MAX 1000000 /* of a file */
 
 struct peaks_job {
-    const char *job; /* as the file has it; "" of the whole file */
+    const char *job; /* as in the file; "" for the whole file */
     int64_t number;  /* of a job that is a number; else INT64_MAX */
     size_t n;
     double *v; /* per GPU; NAN: no value */
@@ -18,8 +18,10 @@ struct peaks {
     struct lookup by_job;
 };
 
-/* told (may be NULL): called now and then with the bytes read. -ENOENT: there is no such metric: the sentence says what
- * there is. -EINVAL: the file is damaged. */
+/*
+ * told (may be NULL): called periodically with the bytes read. Returns -ENOENT if there is no such metric, with the
+ * existing ones in err; -EINVAL if the file is damaged.
+ */
 int peaks_of(const char *path, const char *metric, bool per_job, void (*told)(void *arg, int64_t bytes), void *arg,
              struct peaks *ret, struct err *err);
 bool peaks_any(const struct peaks *p); /* has it a value at all? */

@@ -1,6 +1,6 @@
 /*
- * samples.c: reads a worker's CSV. A record is looked at once, in the buffer it was read into: cells are found with
- * memchr, and those nobody asked for are stepped over.
+ * samples.c: reads a worker's CSV. A record is scanned once, in the buffer it was read into: cells are found with
+ * memchr, and unwanted ones are skipped.
  */
 #include "dask/samples.h"
 
@@ -20,7 +20,7 @@ struct samples {
     int fd;
     bool end; /* of the file */
     char *buf;
-    size_t cap, at, len; /* what is not given out yet: [at, len) */
+    size_t cap, at, len; /* unread bytes: [at, len) */
     int64_t read;
     size_t line;
     size_t n_columns;
@@ -33,7 +33,7 @@ static int fail(const struct samples *s, struct err *err, const char *what)
     return err_set(err, -EINVAL, "%s:%zu: %s", s->path, s->line, what);
 }
 
-/* More bytes behind what there is. 1, 0 at the end of the file. */
+/* Reads more bytes. Returns 1, or 0 at the end of the file. */
 static int fill(struct samples *s, struct err *err)
 {
     if (s->end)
@@ -63,7 +63,7 @@ static int fill(struct samples *s, struct err *err)
 
 enum { CUT = -1, BROKEN = -2, LINE_END = 0, MORE = 1 };
 
-/* The cell at *p, which is moved behind its comma or line end. CUT: what is here ends within it. */
+/* Reads the cell at *p, and moves *p after its comma or line end. CUT: the buffer ends within the cell. */
 static int cell(const char **p, const char *end, bool whole, struct str *ret)
 {
     const char *from = *p, *to;
@@ -257,7 +257,7 @@ size_t samples_numbers(struct str cell, double *ret)
 {
     const char *p = cell.p, *end = cell.p + cell.len;
     for (size_t n = 0;;) {
-        /* whole numbers of up to 15 digits, which nearly all are, at once */
+        /* fast path: integers of up to 15 digits, which nearly all are */
         uint64_t digits = 0;
         while (p < end && *p == ' ')
             p++;

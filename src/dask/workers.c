@@ -1,4 +1,4 @@
-/* workers.c: finds the workers' files in a folder, and reads the file beside each that describes it. */
+/* workers.c: finds the workers' files in a folder, and reads the companion file of each. */
 #include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
