@@ -29,7 +29,7 @@ static char walk_fold(char c)
     return c == '_' || c == '.' ? '-' : c;
 }
 
-/* Is `key` the first whole words of an option's name, with more to come? "rule" is, when there is "rule.util". */
+/* True if `key` is the first whole words of a longer option name: "rule" is, if there is "rule.util". */
 static bool walk_is_group(const struct opt *o, struct str key)
 {
     for (size_t i = 0; i < key.len; i++)
@@ -106,7 +106,7 @@ static const char *walk_expected(enum opt_type type)
     }
 }
 
-/* A scalar for the option; the sentence of opt_set names the option, the mark says where. */
+/* Sets an option from a scalar. opt_set's message names the option, the mark gives the place. */
 static int walk_set(struct walk *w, const struct opt *o, const struct ynode *v)
 {
     struct err why = {0};
@@ -153,7 +153,7 @@ static int walk_pairs(struct walk *w, const struct opt *o, const struct ynode *m
     return r;
 }
 
-/* A section is kept as it was written, behind as many blanks as stood before it: its owner reads it, and says where. */
+/* Keeps a section as written, with its original indentation: its owner parses it and reports places. */
 static int walk_section(struct walk *w, const struct opt *o, const struct ynode *v)
 {
     struct opt_section *s = (struct opt_section *)(void *)((char *)w->conf + o->offset);
@@ -169,7 +169,7 @@ static int walk_section(struct walk *w, const struct opt *o, const struct ynode 
     return 0;
 }
 
-/* null takes the default back, where that is nothing. */
+/* null resets an option whose default is empty. */
 static int walk_value(struct walk *w, const struct opt *o, const struct ynode *key, const struct ynode *v)
 {
     bool *seen = &w->seen[o - w->opts];

@@ -7,7 +7,7 @@
 
 struct grow {
     yaml_parser_t parser;
-    yaml_event_t ev; /* the event at hand; freed by the next step */
+    yaml_event_t ev; /* the current event; freed by the next step */
     bool have_ev, lax;
     const struct ytree_ask *ask;
     struct ytree *t;
@@ -21,7 +21,7 @@ static int grow_fail(struct grow *g, yaml_mark_t at, const char *what)
     return err_set(g->err, -EINVAL, "%s:%zu:%zu: %s", g->ask->path, at.line + 1 + g->ask->line, at.column + 1, what);
 }
 
-/* The next event into g->ev. What we never take is refused here, once for all places. */
+/* Reads the next event into g->ev. Rejects unsupported events here, in one place. */
 static int grow_next(struct grow *g)
 {
     if (g->have_ev)
@@ -62,7 +62,7 @@ static int grow_next(struct grow *g)
     return 0;
 }
 
-/* The byte at which character no. `index` begins. Asked for in ascending order, mostly. */
+/* The byte offset of character no. `index`. Mostly called in ascending order. */
 static size_t grow_byte(struct grow *g, size_t index)
 {
     if (index < g->chars)
@@ -96,7 +96,7 @@ static struct ynode grow_text(struct grow *g)
     return n;
 }
 
-/* Past the value that begins at hand; however deep it is. */
+/* Skips the value that starts with the current event, at any depth. */
 static int grow_skip(struct grow *g)
 {
     int r = 0;
@@ -171,7 +171,7 @@ static int grow_branch(struct grow *g, int depth, struct ynode *node, struct bra
     return 0;
 }
 
-/* The value whose first event is at hand. */
+/* Builds the value that starts with the current event. */
 static int grow_value(struct grow *g, int depth, struct ynode *ret)
 {
     if (++g->nodes > YTREE_NODES)
