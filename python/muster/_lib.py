@@ -1,6 +1,7 @@
-"""libmuster through ctypes: found, loaded, declared. The only file that knows C; src/lib/muster.h says what each call promises.
+"""libmuster through ctypes: found, loaded, declared. The only file that knows C.
+The contract of each call is in src/lib/muster.h.
 
-ctypes lets go of Python's lock around each call, and the sampling thread is the library's own: it never takes that lock.
+ctypes releases Python's lock during each call. The sampling thread belongs to the library and never acquires that lock.
 """
 import ctypes
 import ctypes.util
@@ -42,7 +43,7 @@ _CALLS = {  # name: (result, arguments)
 
 
 def candidates():
-    """Where the library may be, best first: MUSTER_LIB, beside this file (pip), the system's, a build in the tree this file is in."""
+    """Possible places of the library, best first: MUSTER_LIB, next to this file (pip), the system, the source tree."""
     here = os.path.dirname(os.path.abspath(__file__))
     named = os.environ.get("MUSTER_LIB")
     if named:
@@ -66,7 +67,7 @@ _loaded = None
 
 
 def load():
-    """The library, loaded once. OSError with a sentence where there is none."""
+    """Returns the library, loaded once. Raises OSError with a message if it is not found."""
     global _loaded
     if _loaded is None:
         why = []

@@ -1,7 +1,7 @@
-"""Spans in a muster hub: Dask's jobs and dags as jobs of kind `dask`, so that the page shows them beside the GPUs' charts and usage counts them.
+"""Spans in a muster hub: Dask's jobs and dags as jobs of kind `dask`, for the charts of GPUs and for usage.
 
-A thread posts them, one after the other, from a bounded queue. A hub that is away, slow or refuses costs nothing but the label: what was
-dropped is counted and said once in the log.
+A thread posts them sequentially from a bounded queue. A hub that is unreachable, slow or refuses only costs the label:
+dropped spans are counted and logged once.
 """
 import json
 import logging
@@ -15,12 +15,14 @@ import urllib.request
 log = logging.getLogger("muster.hub")
 
 QUEUE_MAX, TRIES, PATIENCE_S = 1000, 4, 5
-DAG_MIN_S = 1.0  # shorter dags are told as part of their job only
+DAG_MIN_S = 1.0  # shorter dags are reported only as part of their job
 DEVICES_MAX = 256
 
 
 def find_token(token=None):
-    """Given, of the environment, or in the file that the environment names; None if not found. A file that other users can read is refused, as `muster` refuses it."""
+    """The given token, that of the environment, or of the file named in the environment; None if not found.
+
+    Like `muster`, refuses a file that other users can read."""
     token = token or os.environ.get("MUSTER_TOKEN")
     path = os.environ.get("MUSTER_TOKEN_FILE")
     if not token and path:
@@ -106,13 +108,13 @@ class Spans:
     def _dag(self, number, dag, start, end, ok):
         for (job, host), (ident, uuids, began) in sorted(self.ids.items()):
             if job == number:
-                first = max(round(start * 1000), began + 1)  # after its job: usage gives time to who was there first, and that is the whole
+                first = max(round(start * 1000), began + 1)  # after its job: usage assigns time to the earliest
                 self._tell("POST", "/api/v1/jobs", {
                     "name": f"{self.name} job {number} dag {dag}", "kind": "dask", "parent": ident, "start": first, "end": round(end * 1000),
                     "devices": uuids, "attributes": {"job": number, "dag": dag, "ok": ok}, "key": f"{self.run}/{number}/{host}/dag/{dag}/{round(start * 1000)}"})
 
     def _tell(self, method, path, body):
-        """The hub's answer, or None: what fails for one host is no reason to leave the others' jobs untold, or open for ever."""
+        """Returns the hub's reply, or None. A failure for one host must not affect the jobs of other hosts."""
         try:
             return self._ask(method, path, body)
         except RuntimeError as e:
@@ -120,7 +122,7 @@ class Spans:
             return None
 
     def _ask(self, method, path, body):
-        """The hub's answer. Tried again where that can help: the key makes a repeat harmless."""
+        """Returns the hub's reply. Retries if that can help: the key makes a repeat harmless."""
         for attempt in range(TRIES):
             request = urllib.request.Request(self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"}, method=method)
             if self.token:

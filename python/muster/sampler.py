@@ -8,12 +8,12 @@ import os
 
 from . import _lib
 
-CSV_PIECE = 4096  # samples asked for at a time
+CSV_PIECE = 4096  # samples per request
 BLANKS = {c: " " for c in list(range(0x20)) + [0x7f]}  # labels have no control characters
 
 
 class MusterError(RuntimeError):
-    """What libmuster could not do, in its words. `errno` says which kind."""
+    """An error of libmuster, with its message. `errno` is the kind."""
 
     def __init__(self, message, number=0):
         super().__init__(message)
@@ -25,7 +25,7 @@ def _bytes(text):
 
 
 def _clip(text, limit):
-    """Text as labels and values take it: no control characters, at most limit bytes, no letter cut in two."""
+    """Text cleaned for labels and values: no control characters, at most limit bytes, cut at a whole character."""
     text = str(text)
     if len(text) <= limit and text.isascii() and text.isprintable():  # nearly always
         return text.encode()
@@ -33,9 +33,9 @@ def _clip(text, limit):
 
 
 class Sampler:
-    """Reads this machine's GPUs every `interval` seconds (0.01 to 60) in a thread of libmuster's, without Python's lock.
+    """Reads this machine's GPUs every `interval` seconds (0.01 to 60) in a thread of libmuster, without Python's lock.
 
-    collector  None: the driver that is found; "nvml"; "replay", "replay:8", "replay:FILE": a recording, for trying out
+    collector  None: the driver that is found; "nvml"; "replay", "replay:8", "replay:FILE": a recording, for tests
     devices    None: all; "own": those of CUDA_VISIBLE_DEVICES; "0,2"; uuids; or a list of these
     metrics    names of metrics.def, or total-mem, mem-util, compute-util, mem-used-percent, tasks
     mem_limit  samples kept in memory before they go to disk, into spill_dir
@@ -47,7 +47,7 @@ class Sampler:
 
     def __init__(self, interval=0.2, collector=None, devices=None, metrics=None, mem_limit=0, spill_dir=None):
         self._handle, self._c = None, _lib.load()
-        # libmuster takes an empty list for its own three metrics; one that holds nothing is none.
+        # For libmuster an empty list means its three default metrics; a list with an empty name means none.
         joined = [",".join(str(x) for x in v) if isinstance(v, (list, tuple)) else v for v in (devices, metrics)]
         options = _lib.Options(ctypes.sizeof(_lib.Options), round(interval * 1e6), _bytes(collector), _bytes(joined[0]), _bytes("," if joined[1] == "" else joined[1]),
                                mem_limit or 0, _bytes(spill_dir))
@@ -82,7 +82,7 @@ class Sampler:
         self.close()
 
     def close(self):
-        """Stops it and lets go of everything. Safe to call twice."""
+        """Stops the sampler and releases everything. Safe to call twice."""
         s, self._handle = getattr(self, "_handle", None), None
         if s:
             self._c.close(s)
@@ -101,11 +101,11 @@ class Sampler:
         self._check(self._c.tick(self._s))
 
     def label(self, name, value):
-        """In force for the samples that follow; None: no longer set."""
+        """Sets a label for the samples that follow; None: unset."""
         self._check(self._c.label(self._s, _bytes(name), None if value is None else _clip(value, 8191)))
 
     def value(self, name, value, device=-1):
-        """A number or text of the program's own, sampled with the devices'. None: absent."""
+        """A number or text of the program, sampled with the devices' values. None: absent."""
         if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= 2**53:
             self._check(self._c.value(self._s, _bytes(name), device, float(value)))
         elif value is None:
@@ -149,7 +149,7 @@ class Sampler:
                 return times, values
 
     def peaks(self, metric, per_job=True):
-        """{job: [highest per GPU]} or [highest per GPU]; None where there is no value."""
+        """{job: [highest per GPU]} or [highest per GPU]; None if it has no value."""
         got, failed = {}, []
 
         def one(_, job, peaks, n):
@@ -169,7 +169,7 @@ class Sampler:
         return got if per_job else got.get(None, [])
 
     def csv(self, start=0, limit=CSV_PIECE, header=False):
-        """(text, number to go on from) of at most limit samples from number start on."""
+        """(text, next number) of at most limit samples from number start on."""
         text, length, after = ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_int64(start)
         n = self._check(self._c.csv_text(self._s, start, limit, 1 if header else 0, ctypes.byref(text), ctypes.byref(length), ctypes.byref(after)))
         try:
@@ -178,7 +178,7 @@ class Sampler:
             self._c.free(text)
 
     def about(self):
-        """What the columns and devices are, and the notes: what the companion file says."""
+        """The description of columns and devices, and the notes: the content of the companion file."""
         text = ctypes.c_void_p()
         self._check(self._c.about(self._s, ctypes.byref(text)))
         try:
@@ -187,7 +187,7 @@ class Sampler:
             self._c.free(text)
 
     def to_csv(self, path):
-        """path, and what it is about in path with .json instead of .csv."""
+        """Writes path, and its companion file with .json instead of .csv."""
         why = ctypes.create_string_buffer(512)
         self._check(self._c.write_csv(self._s, _bytes(path), why, len(why)), why)
 
@@ -200,6 +200,6 @@ class Sampler:
         return {name: getattr(st, name) for name, _ in _lib.Stats._fields_ if name != "size"}
 
     def error(self):
-        """What went wrong since opening (disk full, driver gone), or None."""
+        """The newest error since opening (disk full, driver gone), or None."""
         why = ctypes.create_string_buffer(512)
         return why.value.decode("utf-8", "replace") if self._c.error(self._s, why, len(why)) < 0 else None

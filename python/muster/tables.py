@@ -1,4 +1,4 @@
-"""Worker files: <name>_<number>.csv as Monitor.to_csv and dask-metrics write them. Read, and what was highest in them."""
+"""Reads worker files, <name>_<number>.csv of Monitor.to_csv and dask-metrics, and finds their highest values."""
 import csv
 import math
 import os
@@ -15,7 +15,7 @@ def rows(path):
 
 
 def columns(path):
-    """{column: list}: job and dag as whole numbers, timestamp as float, the rest as the file has it."""
+    """{column: list}: job and dag as integers, timestamp as float, the rest as text."""
     reader = rows(path)
     header = next(reader, [])
     got = {name: [] for name in header}
@@ -28,7 +28,7 @@ def columns(path):
 
 
 def numbers(cell):
-    """A cell's values, one per GPU: "4, 0" -> [4, 0]; absent or no number: None."""
+    """A cell's values, one per GPU: "4, 0" -> [4, 0]; None if absent or not a number."""
     got = []
     for part in cell.split(","):
         part = part.strip()
@@ -74,7 +74,7 @@ def peaks_of_file(path, metric, per_job=True):
 
 
 def peaks(files, metric, workers=None, per_job=True):
-    """files: [(number, path)]. A list over workers; of exactly one asked-for worker its value alone."""
+    """files: [(number, path)]. A list over workers; if exactly one worker is requested, its value alone."""
     by_number = dict(files)
     asked = list(workers) if workers else sorted(by_number)
     for number in asked:

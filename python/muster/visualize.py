@@ -24,14 +24,14 @@ INCH = 72  # points
 
 
 def program():
-    """The muster program: MUSTER_PROGRAM, of this package, on the path, or of the tree that this file is in; None: it is not here."""
+    """The muster program: MUSTER_PROGRAM, of this package, on the path, or in the source tree; None if not found."""
     here = os.path.dirname(os.path.abspath(__file__))
     ours, tree = os.path.join(here, "muster"), os.path.join(here, "..", "..", "build", "muster")
     return os.environ.get("MUSTER_PROGRAM") or shutil.which(ours) or shutil.which("muster") or shutil.which(tree)
 
 
 def matplotlib():
-    """matplotlib's Figure; None: it is not installed."""
+    """matplotlib's Figure; None if not installed."""
     try:
         from matplotlib.figure import Figure as drawn  # no pyplot: no window, and nothing of it stays
     except ImportError:
@@ -77,7 +77,7 @@ def box(values):
 
 
 class Figure:
-    """A picture that is drawn when it is shown or saved. .times and .values are what it shows: per metric, per GPU."""
+    """A picture that is drawn when it is shown or saved. .times and .values are its data: per metric, per GPU."""
 
     def __init__(self, kind, path, job, metrics, width, height, freq=15):
         metrics = [metrics] if isinstance(metrics, str) else list(metrics)

@@ -1,13 +1,14 @@
-"""Which job and which dag is going on: the scheduler's events in, numbers out. Pure: no Dask, no clock but the one passed in.
+"""Counts the current job and dag: events of the scheduler in, numbers out. Pure: no Dask, and the clock is passed in.
 
-A dag is one submitted graph; it is done when every key it asked for is in memory, has failed or was cancelled.
+A dag is one submitted graph. It is done when every requested key is in memory, has failed or was cancelled.
 
-client mode  a job is one client connection, in order of connection; a client that was there before is given its number with its
-             first graph. The job in force stays until all it has submitted is done; then the lowest job with work left, else the next
-             connected client that has not submitted yet, else it stays. Within a job the oldest dag that is not done is in force.
-manual mode  only new_job() changes the job; each asked-for key that ends counts the dag up by one.
+client mode  a job is one client connection, in order of connection. A client that was there before gets its number with
+             its first graph. The current job stays until all it has submitted is done. Then it is the lowest job with
+             work left, else the next connected client that has not submitted yet, else it stays. Within a job the
+             oldest dag that is not done is the current one.
+manual mode  only new_job() changes the job; each requested key that ends increments the dag.
 
-Clients of tasks ("Client-worker-...") are no jobs: what a task submits belongs to the job and dag in force.
+Clients of tasks ("Client-worker-...") are not jobs: the graphs that a task submits belong to the current job and dag.
 """
 
 JOB_MAX = 1_000_000
@@ -36,11 +37,11 @@ class Job:
         self.open = {}  # dags that are not done, oldest first (a dict: cheap to take one out)
         self.keys_left = 0  # of these
         self.ok = []  # per finished task: did it succeed
-        self.start = self.end = None  # start: of its first dag; None again when its end was told
+        self.start = self.end = None  # start: of its first dag; None again after its end was reported
 
 
 class Counter:
-    """told(job, dag) is called when the numbers in force change. job_began(job), dag_ended(dag), job_ended(job): for who keeps spans."""
+    """Calls told(job, dag) when the current numbers change; job_began, dag_ended and job_ended are for spans."""
 
     def __init__(self, job_type="client", told=None, clock=None):
         if job_type not in ("client", "manual"):
@@ -55,7 +56,7 @@ class Counter:
         self.job = self.dag = 0
         self.jobs = {}  # number -> Job
         self.of_client = {}  # connected client -> its Job (client mode)
-        self.waiting = {}  # key -> the dags that asked for it and have not got it
+        self.waiting = {}  # key -> the dags that requested it and wait for it
         self.owner = {}  # key of any task -> the number of its job and dag
 
     # ---- numbers ----
@@ -107,7 +108,7 @@ class Counter:
     # ---- graphs ----
 
     def submit(self, client, keys, tasks=(), ended=None):
-        """A graph: the keys asked for, all its tasks, and of the keys those that have ended already: key -> did it succeed."""
+        """A graph: the requested keys, all its tasks, and the requested keys that have ended: key -> did it succeed."""
         if of_a_task(client):
             for key in tasks:
                 self.owner.setdefault(key, (self.job, self.dag))
@@ -119,7 +120,7 @@ class Counter:
             number = job.submitted
         else:
             job = self._slot(self.job)
-            number = self.dag + job.keys_left  # what the count will be when its turn comes
+            number = self.dag + job.keys_left  # the dag number when it becomes the current one
         dag = Dag(job.number, number, client, set(keys), self.clock())
         idle = self._busy() is None
         job.submitted += 1
@@ -137,18 +138,18 @@ class Counter:
         for key in list(dag.left):
             if key in ended:
                 self._key_ended(key, ended[key], only=dag)
-        if not dag.left and dag.end is None:  # a graph that asks for nothing
+        if not dag.left and dag.end is None:  # a graph that requests nothing
             self._dag_done(dag)
 
     def finished(self, key, ok, ran=True):
-        """A task ended: in memory (ok) or failed; ran: it was computed, not failed for another's sake."""
+        """A task ended: in memory (ok) or failed. ran: it was computed; not set if it failed due to another task."""
         if ran:
             job = self.jobs.get(self.owner.get(key, (self.job, 0))[0]) or self._slot(self.job)
             job.ok.append(bool(ok))
         self._key_ended(key, ok)
 
     def forgotten(self, key):
-        """Nobody wants it any more: what waited for it was cancelled."""
+        """No client wants the key any longer: tasks that waited for it are cancelled."""
         self.owner.pop(key, None)
         self._key_ended(key, False)
 
@@ -194,7 +195,7 @@ class Counter:
         idle = min((j.number for j in self.of_client.values() if j.number > job.number and not j.submitted), default=None)
         self._set(*((idle, 0) if idle is not None else (job.number, job.submitted - 1)))
 
-    # ---- what people ask for ----
+    # ---- requests of users ----
 
     def new_job(self, number=None):
         number = self.job + 1 if number is None else number
@@ -220,7 +221,7 @@ class Counter:
         return [list(self.jobs[n].ok) if n in self.jobs else [] for n in range(self._next_number())]
 
     def clear(self):
-        """Job and dag are 0 again. What still runs is the first of the new jobs, in the old order; who is connected is given a number anew."""
+        """Sets job and dag to 0. Unfinished dags become the first new jobs, in order; clients get new numbers."""
         left, connected = sorted(self.pending(), key=lambda d: (d.job, d.number)), set(self.of_client)
         self._empty()
         again = {}  # number of a job before -> the job now

@@ -1,4 +1,4 @@
-"""Monitor: what a Dask user holds. All state is on the cluster, so any client's Monitor can go on where another left off."""
+"""Monitor: the user's object for Dask. All state is on the cluster: any client's Monitor can continue for another."""
 import bisect
 import json
 import os
@@ -27,14 +27,16 @@ class CustomMetric:
 
 
 def custom_metric(name, per_device=True):
-    """Decorator: f(worker, handle) is called for each GPU, or f(worker, [handles]) once where per_device is False; what it returns is in the column `name`."""
+    """Decorator: f(worker, handle) is called for each GPU, or f(worker, [handles]) once if per_device is False.
+
+    The result goes to the column `name`."""
     return lambda op: CustomMetric(op, name, per_device)
 
 
 def _custom(metric):
     if isinstance(metric, CustomMetric):
         return metric
-    if isinstance(metric, dict):  # what the decorator of dask-metrics returned
+    if isinstance(metric, dict):  # result of the decorator of dask-metrics
         return CustomMetric(metric["op"], metric["name"], metric.get("per_device", True))
     raise TypeError(f"{metric!r} is no custom metric: decorate the function with @custom_metric(name)")
 
@@ -51,7 +53,7 @@ class Monitor:
             raise TypeError("Monitor needs a client that is not asynchronous")
         self.client = client
         self._folder = self._workers = None
-        self._whole = False  # what was fetched is all there will be
+        self._whole = False  # the fetched data is complete
 
     def __del__(self):
         self._forget()
@@ -75,20 +77,21 @@ class Monitor:
 
     def attach(self, job_type="client", tracking=(), custom_metrics=(), polling_interval=200, mem_limit=0, dump_loc="temp", *, devices=None,
                collector=None, hub=None, hub_token=None, name=None, checkpoint=10):
-        """Puts the monitor on the cluster; recording begins with start(). Again with the same arguments: nothing happens.
+        """Puts the monitor on the cluster; start() starts recording. Repeating the call has no effect.
 
-        job_type          "client": a job is a client's connection; "manual": new_job() begins one
+        job_type          "client": a job is a client's connection; "manual": new_job() starts one
         tracking          total-mem, mem-util, compute-util, tasks, mem-used-percent, and every device metric of muster by name (power, temp, ...)
         custom_metrics    functions decorated with custom_metric
         polling_interval  milliseconds between samples, 10 to 60000
         mem_limit         samples a worker keeps in memory before they go to a file in dump_loc; 0: as many as fit in 1 MiB
         devices           None: every GPU of the worker's machine; "own": those it may use; "0,2"; uuids
-        collector         None: the driver; "replay" or "replay:8": a recording, for trying out without a GPU
-        hub, hub_token    address of a muster hub, in which jobs and dags are labelled; MUSTER_HUB, MUSTER_TOKEN and MUSTER_TOKEN_FILE unless given
-        name              what they are called there
-        checkpoint        seconds after which a worker's rows are safe from its end; 0: only when it ends in order
+        collector         None: the driver; "replay" or "replay:8": a recording, for tests without a GPU
+        hub, hub_token    muster hub in which jobs and dags are labelled
+                          (default: MUSTER_HUB, MUSTER_TOKEN and MUSTER_TOKEN_FILE)
+        name              their name there
+        checkpoint        seconds between transfers of rows: a worker that crashes loses at most these; 0: only at exit
         """
-        if not isinstance(job_type, str):  # attach([...]): the first releases had the metrics first
+        if not isinstance(job_type, str):  # attach([...]): metrics came first in the first releases
             tracking, job_type = job_type, tracking if isinstance(tracking, str) else "client"
         if job_type not in ("client", "manual"):
             raise ValueError(f"job_type must be 'client' or 'manual', not {job_type!r}")
@@ -110,7 +113,7 @@ class Monitor:
             try:
                 self._register(WorkerMonitor(settings, custom))
             except Exception:
-                self.shutdown()  # else the next attach() would find one that is attached, and nobody would sample
+                self.shutdown()  # otherwise the next attach() finds an attached monitor without samplers
                 raise
             self._workers_or_raise()
         elif not told["same"]:
@@ -136,7 +139,7 @@ class Monitor:
             raise RuntimeError(f"no worker can sample; {failed[0]['name']} says: {failed[0]['failed']}")
 
     def start(self, tracking=()):
-        """Starts recording on all workers, also on those that join later. Another list of metrics clears what was recorded before."""
+        """Starts recording on all workers, also on later ones. A different list of metrics clears the recorded data."""
         self._forget()
         self._ask("start", tracking=list(tracking))
         self._workers_or_warn()
@@ -168,27 +171,27 @@ class Monitor:
         self._ask("stop")
 
     def _own_pending(self):
-        """Futures of this client that have not ended: what was submitted a moment ago is perhaps still on its way to the scheduler."""
+        """Futures of this client that have not ended: the scheduler may not have received new ones yet."""
         return sum(state.status == "pending" for state in list(getattr(self.client, "futures", {}).values()))
 
     def shutdown(self):
-        """Takes the monitor off the cluster, with all it has recorded and the files that were left on workers."""
+        """Removes the monitor from the cluster, with all recorded data and the files on workers."""
         self._forget()
         self._ask("shutdown")
         try:
             self.client.unregister_worker_plugin(NAME)
-        except ValueError:  # there was none
+        except ValueError:  # no such plugin
             pass
 
     def new_job(self, job=None):
-        """Manual mode: what follows is the next job, or the one with this number."""
+        """Manual mode: starts the next job, or the one with this number."""
         if not self._ask("new_job", job=job)["manual"]:
             warnings.warn("jobs are counted by client here: new_job() is for job_type='manual'", RuntimeWarning, stacklevel=2)
 
-    # ---- what was recorded ----
+    # ---- recorded data ----
 
     def _fetch(self):
-        """Files of all workers in a folder of ours, and the list of these workers."""
+        """Fetches the files of all workers into a folder of ours, and returns the list of these workers."""
         if self._workers is not None and self._whole:
             return self._workers
         told = self._ask("collect")
@@ -207,21 +210,23 @@ class Monitor:
         return self._workers
 
     def request_metrics(self):
-        """Fetches what the workers have recorded so far and returns it: per worker, in order of number, {column: list}."""
+        """Fetches the data recorded so far and returns it: per worker, in order of number, {column: list}."""
         return [tables.columns(w["file"]) for w in self._fetch()]
 
     @property
     def metrics(self):
-        """What the last request fetched."""
+        """Data of the last request."""
         return [tables.columns(w["file"]) for w in self._workers or ()]
 
     def clear_metrics(self, **kwargs):
-        """Forgets everything recorded; job and dag begin with 0 again."""
+        """Removes all recorded data; job and dag start with 0 again."""
         self._forget()
         self._ask("clear")
 
     def to_csv(self, path, fname="worker", clear_dir=False):
-        """<path>/<fname>_<number>.csv for each worker, and beside it .json: whose it is, its GPUs, its columns. Returns the names of the CSV files."""
+        """Writes <path>/<fname>_<number>.csv for each worker, and a companion .json: its owner, GPUs and columns.
+
+        Returns the names of the CSV files."""
         workers = self._fetch()
         os.makedirs(path, exist_ok=True)
         if clear_dir:
@@ -233,7 +238,7 @@ class Monitor:
             target = os.path.join(path, f"{fname}_{w['number']}.csv")
             shutil.copyfile(w["file"], target + ".part")
             os.replace(target + ".part", target)
-            about = dict(w["companion"])  # what libmuster writes beside its own files, and whose this one is
+            about = dict(w["companion"])  # the companion of libmuster's own files, plus the owner of this one
             about.update({key: w[key] for key in ("number", "name", "address", "host", "pid", "rows", "started", "devices")}, file=os.path.basename(target), ended=not w["here"])
             with open(target[:-4] + ".json.part", "w", encoding="utf-8") as f:
                 json.dump(about, f, indent=1)
@@ -243,7 +248,9 @@ class Monitor:
         return made
 
     def get_peaks(self, metric, workers=None, per_job=True):
-        """The highest values of a metric per GPU: a list over workers of {job: [...]}, or of [...] without per_job; of one asked-for worker its value alone."""
+        """The highest values of a metric per GPU: a list over workers of {job: [...]}, or of [...] without per_job.
+
+        If one worker is requested, its value alone."""
         return tables.peaks([(w["number"], w["file"]) for w in self._fetch()], metric, workers, per_job)
 
     @classmethod
@@ -258,7 +265,7 @@ class Monitor:
     # ---- tasks and the GPUs' metrics, by time ----
 
     def tasks(self, metrics=None):
-        """Tasks that finished while recording, oldest first (the last 100,000), each with what the GPUs did meanwhile on its worker.
+        """Tasks that finished while recording, oldest first (the last 100,000), each with its worker's GPU metrics.
 
         {"key", "worker" (number), "name", "job", "dag", "start", "stop" (seconds since 1970), "ok", "samples",
          "metrics": {metric: {"mean": [per GPU], "max": [per GPU]}}}; None where no sample fell into its time.

@@ -1,7 +1,8 @@
-"""The scheduler's part: counts jobs and dags, tells the workers, keeps the rows they send (also of workers that have left), answers monitors.
+"""The scheduler's part: counts jobs and dags, notifies the workers, stores their rows, serves monitors.
 
-A monitor asks by RPC (op `muster_monitor`, an action and its arguments) from any client; so does a worker. Nothing here waits for a worker
-without a limit, and no failure here reaches the scheduler's own work.
+A monitor sends requests by RPC (op `muster_monitor`, an action and its arguments) from any client; so does a worker.
+Rows of workers that have left stay. Nothing here waits for a worker without a limit, and no failure here affects the
+scheduler's own work.
 """
 import asyncio
 import collections
@@ -22,7 +23,7 @@ from ..hub import Spans
 
 log = logging.getLogger("muster.dask")
 
-WORKER_LIMIT_S = 30  # to answer in
+WORKER_LIMIT_S = 30  # timeout of a request to a worker
 TASKS_MAX = 100_000  # finished tasks remembered
 READ_MAX = 4 << 20
 PIECE_MAX = 64 << 20  # a worker's rows in one message, unpacked
@@ -66,7 +67,7 @@ class SchedulerMonitor(SchedulerPlugin):
         self.workers, self.by_run = {}, {}  # address -> Recorded; run -> Recorded, also of those that left
         self.numbered = 0
         self.tasks, self.tasks_lost = collections.deque(maxlen=TASKS_MAX), 0
-        self.timeless = {}  # (run, key) -> the task whose times by its worker's own clock, which is the samples', have not come yet
+        self.timeless = {}  # (run, key) -> a task without times by its worker's clock, which the samples use
         self.spans, self.folder, self.changed = None, None, asyncio.Event()
         scheduler.handlers[SCHEDULER_OP] = self.handle
 
@@ -133,7 +134,7 @@ class SchedulerMonitor(SchedulerPlugin):
         self.changed.set()
 
     def told(self, job, dag):
-        """The numbers in force have changed."""
+        """The current numbers have changed."""
         self.seq += 1
         for address in list(self.workers):
             try:
@@ -141,7 +142,7 @@ class SchedulerMonitor(SchedulerPlugin):
             except Exception as e:  # it is on its way out
                 log.debug("muster: %s did not receive job %s: %s", address, job, e)
 
-    # ---- what is asked ----
+    # ---- requests ----
 
     async def handle(self, action=None, **kwargs):
         do = getattr(self, "do_" + str(action), None)
@@ -155,7 +156,9 @@ class SchedulerMonitor(SchedulerPlugin):
             return {"error": str(e.args[0] if e.args else e), "kind": type(e).__name__ if type(e) in (KeyError, ValueError) else "RuntimeError"}
 
     async def ask_workers(self, action, **kwargs):
-        """All of them at once; those that do not answer in time are named. What is in force goes along: it must not come later by the other way."""
+        """Sends a request to all workers concurrently, and names those that do not respond in time.
+
+        The current numbers are part of the request: they must not arrive after it."""
         force = {"seq": self.seq, "job": self.counter.job, "dag": self.counter.dag}
         async def one(w):
             try:
@@ -207,7 +210,7 @@ class SchedulerMonitor(SchedulerPlugin):
         return {"late": await self.ask_workers("start", tracking=fresh, epoch=self.epoch)}
 
     async def do_wait(self, seconds=1, **kwargs):
-        """Up to so many seconds for dags to end: how many are left that somebody still waits for, and whether anything can move them."""
+        """Waits up to `seconds` for dags to end. Returns the number of dags clients wait for, and if any can move."""
         end = time.monotonic() + seconds
         while True:
             self.changed.clear()
@@ -327,7 +330,7 @@ class SchedulerMonitor(SchedulerPlugin):
         w.number, self.numbered = self.numbered, self.numbered + 1
 
     def number_all(self):
-        """Whoever has none yet gets a number, in order of names: w2 before w10."""
+        """Gives a number to all workers without one, in order of names: w2 before w10."""
         for w in sorted((w for w in self.by_run.values() if w.number is None), key=lambda w: (natural(w.name), w.address)):
             self.number(w)
 

@@ -1,7 +1,8 @@
-"""The worker's part: a sampler of libmuster, told what job, dag and tasks are going on; its rows go to the scheduler piece by piece.
+"""The worker's part: a sampler of libmuster, with job, dag and tasks as labels; sends its rows to the scheduler.
 
-Nothing here runs per sample: the library's thread does. Python is asked when a task begins or ends (only where `tasks` is tracked), when
-the job or dag changes, every `checkpoint` seconds for the rows since, and every interval where there are custom metrics.
+Nothing here runs per sample: the library's thread does that. Python runs when a task starts or ends (only if `tasks` is
+tracked), when the job or dag changes, every `checkpoint` seconds for the new rows, and every interval if there are
+custom metrics.
 """
 import asyncio
 import collections
@@ -26,14 +27,14 @@ SCHEDULER_OP, WORKER_OP, LABEL_OP = "muster_monitor", "muster_worker", "muster-l
 
 
 class StandIn:
-    """What custom metrics get in place of a pynvml handle where the devices are a recording and there is no pynvml."""
+    """Replaces a pynvml handle in custom metrics if the devices are a recording and pynvml is missing."""
 
     def __init__(self, device):
         self.index, self.uuid, self.name = device["index"], device["uuid"], device["name"]
 
 
 def handles_of(devices, replayed):
-    """A pynvml handle for each device. RuntimeError with a sentence where that cannot be."""
+    """A pynvml handle for each device. Raises RuntimeError with a message if that fails."""
     try:
         import pynvml
         pynvml.nvmlInit()
@@ -55,10 +56,10 @@ def handles_of(devices, replayed):
 
 
 class WorkerMonitor(WorkerPlugin):
-    """settings: what attach() was given. The sampler is opened when the scheduler has said what to track."""
+    """settings: arguments of attach(). The sampler is opened when the scheduler has sent the metrics to track."""
 
     name = NAME
-    idempotent = False  # attached anew, it replaces the one before
+    idempotent = False  # attached again, it replaces the previous one
 
     def __init__(self, settings, custom=()):
         self.settings, self.custom = settings, list(custom)
@@ -86,10 +87,10 @@ class WorkerMonitor(WorkerPlugin):
             self.every(self.settings["checkpoint"], self.checkpoint)
 
     async def teardown(self, worker=None, **kwargs):
-        """The worker leaves, or the monitor does: what was sampled goes to the scheduler first."""
+        """The worker leaves, or the monitor is removed: sends the remaining samples to the scheduler first."""
         for callback in self.callbacks:
             callback.stop()
-        # A label may be under way; a worker that finds no handler for a message drops its scheduler.
+        # A label may be in flight; a worker without a handler for a message drops its scheduler.
         self.worker.stream_handlers[LABEL_OP] = lambda **kwargs: None
         if self.worker.handlers.get(WORKER_OP) == self.handle:
             del self.worker.handlers[WORKER_OP]
@@ -104,7 +105,7 @@ class WorkerMonitor(WorkerPlugin):
         await self.close()
 
     async def tell(self, action, **more):
-        """One message to the scheduler's part; None when it is not there."""
+        """Sends one message to the scheduler's part; None if it is not there."""
         try:
             answer = await getattr(self.worker.scheduler, SCHEDULER_OP)(action=action, worker=self.worker.address, run=self.run, **more)
         except Exception as e:
@@ -146,7 +147,7 @@ class WorkerMonitor(WorkerPlugin):
         return asked
 
     async def open(self):
-        """Open it anew; the error, if there is one, is told and kept."""
+        """Opens the sampler again; reports and keeps the error, if any."""
         await self.close()
         self.error = None
         try:
@@ -231,7 +232,9 @@ class WorkerMonitor(WorkerPlugin):
                 log.info("muster: rows wait for the next time: %s", e)
 
     async def push(self):
-        """Everything sampled since the last time. A piece whose answer was lost is sent again under the same number and as it was: it may have been taken."""
+        """Sends all samples since the last time.
+
+        A piece without a reply is sent again unchanged, with the same number: it may have been stored."""
         async with self.pushing:
             while self.sampler is not None:
                 again = self.unanswered
@@ -251,7 +254,7 @@ class WorkerMonitor(WorkerPlugin):
                     if not more:
                         return
 
-    # ---- what the scheduler asks ----
+    # ---- requests of the scheduler ----
 
     async def handle(self, action=None, seq=-1, job=0, dag=0, **kwargs):
         do = {"start": self.do_start, "stop": self.do_stop, "flush": self.do_flush, "clear": self.do_clear, "detach": self.do_detach}.get(action)
@@ -278,7 +281,7 @@ class WorkerMonitor(WorkerPlugin):
         await self.push()
 
     async def do_detach(self, **kwargs):
-        """The monitor goes, with all it has recorded: there is nobody to send it to."""
+        """The monitor is removed, with all recorded data: the remaining samples have no receiver."""
         self.recording = False
         async with self.pushing:
             await self.close()
