@@ -1,4 +1,4 @@
-/* identity.c: DIR/node-id holds 32 hex digits, written whole or not at all; DIR/lock says that an agent runs. */
+/* identity.c: DIR/node-id holds 32 hex digits, written atomically; DIR/lock is locked while an agent runs. */
 #include "agent/identity.h"
 
 #include <errno.h>

@@ -20,7 +20,7 @@ static size_t hex_run(struct str s)
     return FIRST(s.len, i, !is_hex(s.p[i]));
 }
 
-/* The path that says most: the unified one, unless it is the root; else that of memory, pids, systemd. */
+/* The most specific path: the unified one, unless it is the root; else that of memory, pids, systemd. */
 static struct str cgroup_path(struct str text)
 {
     static const char *const controllers[] = {"memory", "pids", "name=systemd"};

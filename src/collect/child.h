@@ -13,8 +13,8 @@
 /* Exit status, for main(). */
 enum {
     CHILD_EXIT_CLOSED = 0, /* the parent closed its end */
-    CHILD_EXIT_LIST = 2,   /* the list of collectors makes no sense; a status said why */
-    CHILD_EXIT_STALE = 75, /* library and driver differ: a new process is needed, at once */
+    CHILD_EXIT_LIST = 2,   /* the list of collectors is invalid; a status has the reason */
+    CHILD_EXIT_STALE = 75, /* library and driver differ: restart immediately */
 };
 
 /* Child: never returns 0 before fd is closed by the parent. fd stays open. */

@@ -1,4 +1,4 @@
-/* exec_text.c: lines of custom metrics. Pure; exec.h says what they look like. */
+/* exec_text.c: parses lines of custom metrics. Pure; the format is in exec.h. */
 #include <errno.h>
 
 #include "base/order.h"
@@ -54,7 +54,7 @@ static bool part_of_other(const struct exec_types *types, struct str name)
     return false;
 }
 
-/* "# TYPE name counter"; all other comments say nothing to us. */
+/* Parses "# TYPE name counter"; ignores all other comments. */
 static int comment_line(struct exec_types *types, struct str rest)
 {
     static const char *const words[] = {[EXEC_UNTYPED] = "untyped", [EXEC_GAUGE] = "gauge", [EXEC_COUNTER] = "counter"};

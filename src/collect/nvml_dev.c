@@ -65,7 +65,7 @@ int nvml_identify(const struct nvml *lib, nvml_handle handle, struct device_fact
     if (lib->minor && lib->minor(handle, &u) == 0 && u < 4096)
         f.minor = (int32_t)u;
     if (lib->pci && lib->pci(handle, &pci) == 0)
-        /* NVML says 00000000:0A:00.0, the kernel 0000:0a:00.0 */
+        /* NVML writes 00000000:0A:00.0, the kernel 0000:0a:00.0 */
         snprintf(f.pci, sizeof(f.pci), "%04x:%02x:%02x.0", pci.domain & 0xffffffffu, pci.bus & 0xff, pci.device & 0x1f);
     *fact = f;
     return 0;

@@ -75,7 +75,7 @@ int nvml_identify(const struct nvml *lib, nvml_handle handle, struct device_fact
 /* The same for MIG instance i of gpu; returns code 6 if not found. Also sets *ret_gi. */
 int nvml_identify_mig(const struct nvml *lib, const struct nvml_dev *gpu, unsigned i, nvml_handle *ret_handle,
                       unsigned *ret_gi, struct device_fact *fact);
-/* How many MIG instances there may be; 0 with MIG off, -1 where there is no MIG. */
+/* Maximum number of MIG instances; 0 with MIG off, -1 without MIG support. */
 int nvml_mig_slots(const struct nvml *lib, nvml_handle gpu);
 
 /* Number of multiprocessors of an instance; 0 if it shares them, or if the driver does not report it. */

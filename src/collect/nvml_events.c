@@ -29,7 +29,7 @@ static void put(struct nvml_events *e, const struct nvml_event *ev)
     if (i == e->n)
         return;
     LOCKED(&e->lock);
-    if (e->count < QUEUE) /* a storm repeats itself: the first ones tell */
+    if (e->count < QUEUE) /* a storm repeats itself: the first events suffice */
         e->queue[(e->first + e->count++) % QUEUE] = (struct nvml_news){clock_wall_ms(), ev->type, ev->data, i};
 }
 
@@ -44,7 +44,7 @@ static void events_main(void *arg)
         else if (nvml_judge(rc) >= NVML_STALE)
             break; /* the tick will see the same */
         else if (rc != NVML_TIMEOUT)
-            usleep(WAIT_MS * 1000); /* a lost GPU answers at once, again and again */
+            usleep(WAIT_MS * 1000); /* a lost GPU makes the call return immediately, every time */
     }
 }
 

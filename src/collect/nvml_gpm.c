@@ -10,7 +10,7 @@ static const struct {
     enum metric m;
     double scale;
     bool mig;  /* a MIG instance has it too */
-    bool link; /* only where there is NVLink: the counter reads 0 without */
+    bool link; /* only with NVLink: without it the counter reads 0 */
 } gpm_metrics[] = {
     {1, M_active, 100, true, false},        {2, M_sm_active, 100, true, false},
     {3, M_sm_occupancy, 100, true, false},  {4, M_int_active, 100, true, false},

@@ -1,4 +1,4 @@
-/* nvml_lib.c: loads NVML and judges what it answers. It reads no device. */
+/* nvml_lib.c: loads NVML and classifies its return codes. It reads no device. */
 #include "collect/nvml_lib.h"
 
 #include <dlfcn.h>

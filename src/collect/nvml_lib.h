@@ -99,7 +99,7 @@ enum {
     NVML_LINKS = 18
 };
 #define NVML_ALL_LINKS 0xffffffffu
-#define NVML_NO_MEMORY 0xffffffffffffffffull /* a process whose memory the driver does not tell */
+#define NVML_NO_MEMORY 0xffffffffffffffffull /* a process whose memory the driver does not report */
 
 /*    need   field          symbol, and an older one of the same shape               arguments */
 #define NVML_CALLS(X)                                                                                                  \
@@ -195,7 +195,7 @@ const char *nvml_text(const struct nvml *lib, int rc);
 enum nvml_verdict {
     NVML_GOOD,
     NVML_ABSENT,  /* this GPU has no such value: do not ask again */
-    NVML_NOT_NOW, /* no answer this time */
+    NVML_NOT_NOW, /* no result this time */
     NVML_LOST,    /* the GPU is gone, or needs a reset */
     NVML_STALE,   /* library and driver differ: this process must be replaced */
     NVML_DEAD,    /* the driver went away: shut down, unload, try later */

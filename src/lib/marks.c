@@ -1,6 +1,6 @@
 /*
- * marks.c: what the program says of its samples: labels and values that count from now on, notes about the whole.
- * Nothing here waits for more than keep.lock, which nobody holds during a call to the driver or the disk (L3).
+ * marks.c: the program's labels and values, which apply from now on, and notes about the recording. These calls wait
+ * for keep.lock at most, which is never held during a call to the driver or the disk (L3).
  */
 #include <errno.h>
 #include <math.h>
@@ -16,7 +16,7 @@ static int check_name(const char *name)
     return n.len && n.len < TAPE_NAME_MAX && str_utf8_ok(n) && !memchr(n.p, '\t', n.len) ? 0 : -EINVAL;
 }
 
-/* With keep.lock held: room for `more` bytes on every block that will begin? */
+/* With keep.lock held: is there room for `more` bytes on every block from now on? */
 static bool has_room(const muster_sampler *s, size_t more)
 {
     return tape_need(&s->now, true) + more < SAMPLER_BLOCK / 2;
@@ -42,7 +42,7 @@ static bool same_text(const struct mark_value *v, struct str text)
     return v->what == MARK_TEXT && v->len == text.len && !memcmp(v->text, text.p, text.len);
 }
 
-/* text NULL: none. */
+/* text NULL: unset. */
 static int set_text(muster_sampler *s, const char *name, enum mark_kind kind, size_t slot, const char *text, size_t max)
 {
     char clean[TAPE_LABEL_MAX];
@@ -107,7 +107,7 @@ int muster_value(muster_sampler *s, const char *name, int device, double v)
         if (isnan(v))
             mark_set_none(slot);
         else if (slot->what == MARK_NUMBER && slot->number == v)
-            ; /* as it is */
+            ; /* unchanged */
         else if (has_room(s, 8))
             mark_set_number(slot, v);
         else

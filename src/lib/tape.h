@@ -47,7 +47,7 @@ struct tape_state {
     size_t n_marks;
     struct mark marks[TAPE_MARKS];
     int64_t at_us;
-    uint8_t *have; /* devices * metrics: 1 where there is a value */
+    uint8_t *have; /* devices * metrics: 1 if there is a value */
     int64_t *v;    /* [metric * devices + device] */
 };
 void tape_state_init(struct tape_state *s, size_t devices, size_t metrics);

@@ -27,7 +27,7 @@ struct ynode {
 
 struct ytree {
     struct arena arena;
-    const struct ynode *root; /* NULL: nothing but comments */
+    const struct ynode *root; /* NULL if there are only comments */
     const char *path;         /* the caller's: name of the text in errors */
 };
 #define AUTO_YTREE __attribute__((cleanup(ytree_fini))) struct ytree
@@ -47,7 +47,7 @@ int ytree_read(struct str text, const struct ytree_ask *ask, struct ytree *ret, 
 int ytree_section(const struct opt_section *s, const char *what, struct ytree *ret, struct err *err);
 void ytree_fini(struct ytree *t);
 
-/* -EINVAL with "path:line:column: " before the sentence. */
+/* Returns -EINVAL with "path:line:column: " before the message. */
 int ytree_fail(const struct ytree *t, const struct ynode *at, struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* The same for callers with a struct that has the tree as t and the error as err. */

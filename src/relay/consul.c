@@ -1,4 +1,4 @@
-/* consul.c: builds the addresses of Consul's HTTP API and reads the index in its answers. */
+/* consul.c: builds the addresses of Consul's HTTP API and reads the index in its replies. */
 #include "relay/consul.h"
 
 #include <errno.h>

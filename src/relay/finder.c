@@ -13,7 +13,7 @@
 
 struct entry { /* one source */
     struct finder *finder;
-    char *spec, *name; /* name: as it is shown */
+    char *spec, *name; /* name: for display */
     struct source *source;
     struct target_list list;
     char error[200]; /* why it fails; empty: it does not */
@@ -30,7 +30,7 @@ struct finder {
     struct entry **v;
 };
 
-/* As it was written, less who logs in: "consul:http://ops:secret@consul/…". */
+/* The source as configured, without the credentials of "consul:http://ops:secret@consul/…". */
 static char *shown(const char *spec)
 {
     AUTO_BUF out = BUF_INIT(4096);
@@ -230,7 +230,7 @@ int finder_set(struct finder *f, const struct relay_settings *s, struct err *err
     }
     for (size_t i = 0; i < n; i++) {
         struct entry *old = old_entry(f, v[i]->spec);
-        if (fresh[i] && old) { /* what it knew, until the new one has answered */
+        if (fresh[i] && old) { /* keep the old machines until the new source has responded */
             v[i]->list = old->list;
             old->list = (struct target_list){0};
         }

@@ -1,4 +1,4 @@
-/* found.c: the list of nodes that sources of names found. What sources say is read in found_read.c. */
+/* found.c: the list of nodes found by sources. Formats of sources are read in found_read.c. */
 #include "relay/found.h"
 
 #include "base/order.h"

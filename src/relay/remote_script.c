@@ -101,7 +101,7 @@ const char remote_script_text[] =
     "  esac\n"
     "}\n"
     "named= mig=1 next=0\n"
-    /* MIG instances are in no table: a list, once, and once a minute where there are some */
+    /* MIG instances are in no table: lists them once, then once a minute if there are any */
     "migs() {\n"
     "  next=$((next - every))\n"
     "  [ -n \"$mig\" ] && [ $next -le 0 ] || return\n"

@@ -1,6 +1,6 @@
 /*
- * source_dns.c: SRV records. The C library's resolver waits for its answer, so it does that in a thread which shares
- * nothing with the loop but a socket: a source that is closed meanwhile leaves it to end by itself.
+ * source_dns.c: SRV records. The C library's resolver blocks, so it runs in a thread that shares only a socket with the
+ * loop. If the source is closed meanwhile, the thread ends on its own.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ struct dns {
     struct event_base *loop;
     char *name;
     struct sockaddr_in server; /* sin_port 0: the system's */
-    unsigned missing;          /* answers in a row that there is no such name */
+    unsigned missing;          /* consecutive replies that the name does not exist */
     int fd;
     struct event *on_fd;
     struct buf answer;
@@ -47,7 +47,7 @@ static void send_all(int fd, const void *p, size_t n)
     }
 }
 
-/* One byte of h_errno, then the answer. */
+/* Sends one byte of h_errno, then the reply. */
 static void *ask(void *arg)
 {
     struct question *q = arg;
@@ -137,7 +137,7 @@ static void dns_look(struct source *s)
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     if (pthread_create(&thread, &attr, ask, q) != 0) {
-        close(pair[1]); /* seen as an empty answer */
+        close(pair[1]); /* read as an empty reply */
         FREE_ALL(q->name, q);
     }
     pthread_attr_destroy(&attr);

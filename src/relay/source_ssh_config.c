@@ -1,4 +1,4 @@
-/* source_ssh_config.c: the hosts that an ssh configuration names. Where they are and as whom is left to ssh itself. */
+/* source_ssh_config.c: the hosts in an ssh configuration. ssh itself applies their addresses and users. */
 #include <glob.h>
 
 #include "base/buf.h"
@@ -16,7 +16,7 @@ struct reading {
     int depth, files;
 };
 
-/* Files that are not there or cannot be read say nothing, as with ssh. */
+/* Missing or unreadable files are ignored, as in ssh. */
 static void include(void *arg, struct str path)
 {
     struct reading *in = arg;

@@ -13,10 +13,10 @@
 #include "base/mem.h"
 
 struct badge {
-    char *given, *own;  /* NULL: none */
+    char *given, *own;  /* NULL if none */
     bool use_own, kept; /* kept: the own one is on disk */
     char *path;
-    char *spent; /* the file of the given one, which is ours to remove; NULL: somebody else's */
+    char *spent; /* the file of the given token, which the agent removes; NULL if it is not the agent's */
 };
 
 static bool token_ok(const char *s)

@@ -10,7 +10,7 @@
 #include "base/str.h"
 
 struct badge_conf {
-    const char *token, *token_file; /* what it was given; NULL: nothing */
+    const char *token, *token_file; /* configured; NULL if not */
     bool removable;                 /* token_file is for the first contact: ours to remove once we have our own */
 };
 

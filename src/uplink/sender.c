@@ -615,7 +615,7 @@ bool sender_has_folder(const struct sender *s, struct str folder)
     return str_eq(folder, s->folder);
 }
 
-/* NULL: nothing is kept on disk. */
+/* NULL if nothing is kept on disk. */
 static char *sender_dir(const struct sender_conf *c, const char *folder, bool spool)
 {
     if (!c->state_dir)

@@ -164,7 +164,7 @@ static int carry_all(struct carrying *c, struct err *err)
     return r ?: wandb_store_flush(c->to, err);
 }
 
-/* Nobody writes there meanwhile. */
+/* Prevents writes to the source meanwhile. */
 static int lock_source(struct wandb_store *s, const char *where, struct err *err)
 {
     return pg_is_place(where) ? wandb_claim_take(&s->claim, where, err) : wandb_store_lock(where, &s->lock_fd, err);

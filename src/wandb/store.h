@@ -28,7 +28,7 @@
 
 #define WANDB_FILE      "wandb.db"
 #define WANDB_NAME_MAX  256             /* bytes of a team, a project, a run's id, host, user, state */
-#define WANDB_TEXT_MAX  16384           /* of tags, a display name, a rule, a cursor, a sentence */
+#define WANDB_TEXT_MAX  16384           /* of tags, a display name, a rule, a cursor, a message */
 #define WANDB_RESUME_MS (24 * 3600000l) /* an unfinished pull that was started longer ago is not resumed */
 
 enum wandb_exists {

@@ -1,4 +1,4 @@
-/* ask.c: writes GraphQL questions and their variables, and reads pages of answers strictly. */
+/* ask.c: writes GraphQL queries and their variables, and reads pages of replies strictly. */
 #include "wandb_pull/ask.h"
 
 #include <errno.h>
@@ -68,7 +68,7 @@ void ask_run_path(struct buf *ret, const char *team, const char *project, const 
         ask_path_part(ret, parts[i]);
 }
 
-/* ---- answers ---- */
+/* ---- replies ---- */
 
 static int page_read(const json_t *list, const char *before, struct ask_page *ret, struct err *err)
 {

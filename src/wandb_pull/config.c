@@ -173,7 +173,7 @@ static int key_start(struct reading *rd, const struct ynode *v)
     return 0;
 }
 
-/* {Acme: 2704}: companies that there are; others would be a table nobody gets. */
+/* {Acme: 2704}: only existing companies; the table of another one would have no reader. */
 static int key_cpus(struct reading *rd, const struct ynode *v)
 {
     int r = 0;

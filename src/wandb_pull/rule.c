@@ -1,4 +1,4 @@
-/* rule.c: reads the list of rules from a config, and asks them in order. */
+/* rule.c: reads the list of rules from a config, and applies them in order. */
 #include "base/order.h"
 #include "wandb_pull/rule_expr.h"
 
@@ -188,7 +188,7 @@ int rules_read(const struct ytree *t, const struct ynode *list, const struct com
     return 0;
 }
 
-/* ---- asking ---- */
+/* ---- applying ---- */
 
 static bool is_for(const struct globs *g, const char *name)
 {

@@ -73,7 +73,7 @@ struct rule_listener {
 /* ---- one expression; for the above, and for tests ---- */
 
 struct rule_expr;
-/* -EINVAL with "column N: sentence". */
+/* Returns 0, or -EINVAL with "column N: message" in err. */
 int rule_expr_new(struct str text, struct rule_expr **ret, struct err *err);
 void rule_expr_free(struct rule_expr *e);
 #define RULE_BECAUSE 200

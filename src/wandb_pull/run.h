@@ -67,7 +67,7 @@ enum run_fate {
     RUN_NO_COMPANY, /* no company has the team */
     RUN_FATES
 };
-extern const char *const run_fate_words[RUN_FATES]; /* a sentence's end each: "it has no GPU" */
+extern const char *const run_fate_words[RUN_FATES]; /* end of a sentence: "it has no GPU" */
 
 struct rule_answer;
 /*

@@ -1,4 +1,4 @@
-/* alert.c: begins a run at W&B, sends the alert under it, and ends it. */
+/* alert.c: starts a run at W&B, sends the alert under it, and ends it. */
 #include "wandb_push/alert.h"
 
 #include <errno.h>

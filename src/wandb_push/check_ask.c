@@ -1,4 +1,4 @@
-/* check_ask.c: asks W&B for what check.c looks at, and reports the result. */
+/* check_ask.c: fetches the data for check.c from W&B, and reports the result. */
 #include <errno.h>
 
 #include "base/csv.h"
@@ -14,7 +14,7 @@
 
 /* ---- tables ---- */
 
-/* W&B answered, and the answer is about this one artifact: a fault of it. Anything else, and nothing is known. */
+/* True if W&B replied with an error of this one artifact: its own fault. On any other error nothing is known. */
 static bool about_artifact(int code)
 {
     return code == -EPROTO || code == -EBADMSG || code == -ENOENT || code == -EINVAL || code == -EMSGSIZE;

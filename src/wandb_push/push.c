@@ -1,6 +1,6 @@
 /*
- * push.c: sends the tables to W&B, stage by stage: what belongs to one stage goes side by side, and the next begins
- * when all of it is done. The dataset is in push_dataset.c.
+ * push.c: sends the tables to W&B in stages: requests of a stage run concurrently, and the next stage starts when all
+ * are done. The dataset is in push_dataset.c.
  */
 #include "wandb_push/push.h"
 

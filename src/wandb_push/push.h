@@ -1,11 +1,12 @@
 /*
- * push.h: puts the dataset and the tables where the old tool put them: artifact all_runs_data, and a W&B run for all
- * companies together and for each of them, tagged as the newest (docs/wandb.md).
+ * push.h: writes the dataset and the tables to the places of the old tool: artifact all_runs_data, and a W&B run for
+ * all companies together and for each of them, tagged as the newest (docs/wandb.md).
  *
- * P1 The dataset is read first, what it has is taken into the store, and only then a version is written that has all of
- * both; when it cannot be read, nothing is written. P2 Each company (and the whole) has a run tagged as the newest at
- * any moment, if it had one before: new runs are whole and tagged before old ones lose the tag. P3 Pushing the same
- * again makes nothing new; a push that was cut off is healed by the next.
+ * P1 The dataset is read first and its rows are put into the store. Only then a version with all rows of both is
+ *    written. If it cannot be read, nothing is written.
+ * P2 Each company (and the whole) has a run tagged as the newest at any time, if it had one before: new runs are
+ *    complete and tagged before old ones lose the tag.
+ * P3 Pushing the same again makes nothing new. An interrupted push is repaired by the next one.
  */
 #pragma once
 
@@ -29,7 +30,7 @@ struct push_ask {
 struct push_sum {
     size_t runs, runs_there; /* that have tables; of these, whole and tagged before */
     size_t tables;           /* of the runs that were made */
-    size_t untagged;         /* old runs that are not the newest any more */
+    size_t untagged;         /* old runs that are no longer the newest */
     int64_t rows, taken;     /* of the dataset; of these, that only W&B had */
     bool sent;               /* the dataset: false when W&B had just that */
 };

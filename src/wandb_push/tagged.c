@@ -66,7 +66,7 @@ static char *text_of(const json_t *node, const char *key)
     return mem_str(json_string_value(json_object_get(node, key)));
 }
 
-/* A run whose id or tags cannot be read is left as it is. */
+/* Skips a run whose id or tags cannot be read. */
 static void add(struct tagged *t, const json_t *node)
 {
     const json_t *tags = json_object_get(node, "tags");

@@ -12,7 +12,7 @@ struct tagged_run {
 };
 
 struct tagged {
-    /* told, and borrowed */
+    /* set by the caller, borrowed */
     const char *entity, *project, *tag;
     /* found out */
     size_t n, cap;
@@ -28,7 +28,7 @@ void tagged_fini(struct tagged *t);
 struct errand tagged_errand(struct tagged *t); /* a project that is not there has none */
 bool tagged_has(const struct tagged_run *r, const char *tag);
 
-/* The tag is taken from one of them; all else is written back as it was. */
+/* Removes the tag from one of them; all other tags are written back unchanged. */
 struct untag {
     const struct tagged_run *run;
     const char *tag;

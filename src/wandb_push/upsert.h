@@ -1,4 +1,4 @@
-/* upsert.h: the one mutation that makes a run and changes it; whatever of it is not named stays as it is. */
+/* upsert.h: the mutation that creates a run and changes it; fields that are not set stay unchanged. */
 #pragma once
 
 #include "wandb_pull/errand.h"
