@@ -30,7 +30,7 @@ int buf_addu(struct buf *b, uint64_t v);
 int buf_addutf8(struct buf *b, uint32_t c);           /* a code point */
 int buf_addx(struct buf *b, const void *p, size_t n); /* lower-case hex of n bytes */
 int buf_addurl(struct buf *b,
-               struct str s); /* in an address, a part of its path or a value: %XX but for letters and the like */
+               struct str s); /* for an address, a part of its path or a value: %XX except for letters and the like */
 
 /* Little-endian binary and LEB128 varints, for wire, spool and store. */
 int buf_u8(struct buf *b, uint8_t v);
@@ -45,7 +45,7 @@ int buf_read_fd(struct buf *b, int fd);  /* until end of file; -EMSGSIZE past ma
 void buf_cut(struct buf *b, size_t len); /* shorten to len */
 void buf_reset(struct buf *b);           /* empty, keep the memory, clear err */
 void buf_fini(struct buf *b);
-char *buf_take(struct buf *b); /* the text, now the caller's to free(); b is empty again */
+char *buf_take(struct buf *b); /* the text, which the caller must free(); b is empty again */
 
 char *buf_make_room(struct buf *b, size_t n); /* buf_room's other half */
 /* Room for n more bytes, or NULL (err set); then buf_took. */

@@ -13,26 +13,27 @@
 int64_t clock_wall_ms(void);
 int64_t clock_mono_ms(void);
 int64_t clock_mono_us(void);
-int64_t clock_mono_rough_ms(void); /* as clock_mono_ms, up to 10 ms behind; reading it takes a tenth of the time */
-int64_t clock_boot_ms(void);   /* as clock_mono_ms, but it goes on while the machine sleeps: for what others go by */
-int64_t clock_thread_us(void); /* what this thread has had of a processor; no test moves it */
+int64_t clock_mono_rough_ms(void); /* as clock_mono_ms, up to 10 ms behind; reading it costs a tenth */
+int64_t clock_boot_ms(void);   /* as clock_mono_ms, but counts while the machine sleeps: for times that other programs
+                                * see */
+int64_t clock_thread_us(void); /* CPU time of this thread; clock_set_for_test() has no effect */
 void clock_set_for_test(
-    int64_t wall_ms); /* these clocks stand still at this until set again; -1 returns to the real ones */
+    int64_t wall_ms); /* stops these clocks at these times until the next call; -1 returns to the real ones */
 
 /* "2026-11-15T10:46:12.345Z" into out[32]. */
 const char *clock_iso(int64_t wall_ms, char out[32]);
 /* "2 h 10 m", "45 s", "3 d 4 h" into out[24]: for people. */
 const char *clock_span(int64_t ms, char out[24]);
-/* An amount of time in hours, as sums of GPU time have it: "12.4 h"; below an hour "34 m". */
+/* A duration in hours, for sums of GPU time: "12.4 h"; below an hour "34 m". */
 const char *clock_hours(int64_t ms, char out[24]);
 /* RFC 3339 text, or seconds since the epoch with decimals, or milliseconds (a number of 10^11 and more). 0 or -EINVAL.
  */
 int clock_parse(const char *s, size_t n, int64_t *ret);
-/* "Sun, 15 Nov 2026 10:46:12 ", then the word for UTC: as HTTP and mail have it. Years up to 9999. */
+/* "Sun, 15 Nov 2026 10:46:12 ", then the word for UTC: for HTTP and mail. Years up to 9999. */
 const char *clock_mail(int64_t wall_ms, const char *utc, char out[40]);
 
 /* ---- the calendar: dates are days since 1970-01-01 ---- */
-struct civil {                                  /* a moment as a calendar and a clock on the wall say it */
+struct civil {                                  /* a calendar date and a time of day */
     int year, month, day, hour, minute, second; /* month 1 to 12 */
 };
 extern const char *const month_words[12];                             /* "Jan", … */

@@ -1,7 +1,7 @@
 /*
- * command.h: a program that is run for its output, on the loop: started, read, limited in time and bytes.
- * needs: of the environment, as in process.h. done is called once, unless it was stopped first. No shell is involved;
- * its locale is C.
+ * command.h: runs a program on the loop and reads its output, limited in time and bytes.
+ * needs: the environment it gets, as in process.h. done is called once, unless the caller stopped the command first. No
+ * shell is involved; the locale is C.
  */
 #pragma once
 
@@ -11,8 +11,8 @@
 struct event_base;
 
 struct command_result {
-    const char *error; /* NULL: it ended with status 0; else a sentence */
-    int status;        /* it ended with; -1: not by itself */
+    const char *error; /* NULL: exit status 0; else an error message */
+    int status;        /* exit status; -1: it did not exit by itself */
     struct str out;
 };
 typedef void command_done_fn(void *arg, const struct command_result *r);
@@ -20,7 +20,7 @@ typedef void command_done_fn(void *arg, const struct command_result *r);
 struct command;
 int command_start(struct command **ret, struct event_base *loop, const char *const *argv, unsigned needs,
                   size_t out_max, int64_t limit_ms, command_done_fn *done, void *arg, struct err *err);
-/* The same, with `in` for its standard input, which then ends. */
+/* The same, with `in` as its standard input, which then ends. */
 int command_ask(struct command **ret, struct event_base *loop, const char *const *argv, unsigned needs, struct str in,
                 size_t out_max, int64_t limit_ms, command_done_fn *done, void *arg, struct err *err);
-void command_stop(struct command *c); /* accepts NULL; its end is seen to on the loop */
+void command_stop(struct command *c); /* accepts NULL; the loop reaps the process */

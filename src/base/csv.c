@@ -17,7 +17,7 @@ void csv_fini(struct csv *c)
         buf_fini(&c->scratch);
 }
 
-/* Behind the opening quote. ret: what stands between the quotes. */
+/* Reads from behind the opening quote. ret: the text between the quotes. */
 static int quoted(struct csv *c, struct str *ret, struct err *err)
 {
     size_t from = c->scratch.len;

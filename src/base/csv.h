@@ -11,19 +11,19 @@
 
 struct csv {
     struct str rest;
-    size_t line;        /* where the newest record began, from 1: for error messages */
+    size_t line;        /* line where the newest record starts, from 1: for error messages */
     size_t lines;       /* ended so far */
     struct buf scratch; /* cells with quotes in them */
 };
 
-void csv_init(struct csv *c, struct str text); /* borrows text; a byte order mark is passed over */
+void csv_init(struct csv *c, struct str text); /* borrows text; skips a byte order mark */
 void csv_fini(struct csv *c);
 #define AUTO_CSV __attribute__((cleanup(csv_fini))) struct csv
 
 /*
- * The next record: how many cells it has, of which at most max are in cells, valid until the next call. 0 at the end.
- * Empty lines are passed over. -EINVAL with the line in err: a quote that nothing ends or that something but a comma
- * follows, or a record past CSV_RECORD_MAX.
+ * Reads the next record. Returns its number of cells, or 0 at the end. At most max of them are in cells, valid until
+ * the next call. Skips empty lines. Returns -EINVAL with the line in err for a quote that is not closed or not followed
+ * by a comma, and for a record past CSV_RECORD_MAX.
  */
 int csv_next(struct csv *c, struct str *cells, size_t max, struct err *err);
 

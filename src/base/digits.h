@@ -12,7 +12,7 @@ extern const uint64_t digit_shares[]; /* 2^64 of each of them, rounded up: from 
 
 /*
  * The eight digits of v, which is less than 10^8, as numbers of a byte each, the first in the lowest. Without a branch:
- * of numbers that come as they like, the cost of guessing how long each is was most of the cost of writing it.
+ * for numbers of random lengths, mispredicted branches were most of the cost of writing.
  */
 static inline uint64_t digits_of(uint32_t v)
 {
@@ -30,7 +30,7 @@ static inline void digits_store(char *at, uint64_t digits, unsigned without)
     memcpy(at, &text, 8);
 }
 
-/* v, which is less than 10^8, where there is room for eight letters; its end. Not terminated. */
+/* Writes v, which is less than 10^8, where there is room for eight letters. Returns its end. Not terminated. */
 static inline char *digits_put_short(char *at, uint32_t v)
 {
     uint64_t digits = digits_of(v);
@@ -45,7 +45,7 @@ static inline char *digits_put(char *at, uint64_t v)
 {
     const uint32_t part = 100000000;
 
-    if (v < 10) { /* half of what is counted: versions, widths, errors that did not happen */
+    if (v < 10) { /* half of the values: versions, widths, error counts of 0 */
         *at = (char)('0' + v);
         return at + 1;
     }
@@ -64,8 +64,8 @@ static inline char *digits_put(char *at, uint64_t v)
 }
 
 /*
- * left of 10^places, places at most 8, as what stands behind a whole number: a point and its digits but for zeros at
- * the end, nothing at all for 0. at has room for nine letters.
+ * Writes left / 10^places (places at most 8) as the part after a whole number: a point and the digits without zeros at
+ * the end; nothing for 0. at has room for nine letters.
  */
 static inline char *digits_put_behind(char *at, uint32_t left, unsigned places)
 {

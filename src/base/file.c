@@ -229,7 +229,8 @@ int file_mkdirs(const char *path, mode_t mode, struct err *err)
         *at = 0;
         if (mkdir(part, mode) < 0 && errno != EEXIST) {
             int r = -errno;
-            if (stat(part, &st) < 0 || !S_ISDIR(st.st_mode)) /* read-only or not ours, but there: go on */
+            if (stat(part, &st) < 0 || !S_ISDIR(st.st_mode)) /* it exists, even if it is read-only or not ours:
+                                                              * continue */
                 return err_set(err, r, "cannot make folder '%s': %s", part, strerror(-r));
         }
         *at = kept;

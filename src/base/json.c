@@ -136,7 +136,8 @@ static size_t plain_len(struct str v)
     return i;
 }
 
-/* What is not plain: one escape, one whole UTF-8 sequence, or U+FFFD for a byte that fits nowhere. Bytes used. */
+/* Writes one part that is not plain: an escape, a whole UTF-8 sequence, or U+FFFD for an invalid byte. Returns the
+ * bytes used. */
 static size_t json_escape_one(struct buf *out, struct str s)
 {
     static const char shorts[] = "b\bf\fn\nr\rt\t\"\"\\\\", hex[] = "0123456789abcdef";
@@ -280,7 +281,7 @@ int fixed_places(int64_t per)
     }
 }
 
-/* What is left of 1 of per, which is no power of ten or a large one, behind the point. */
+/* Writes left / per behind the point, where per is no power of ten or a large one. */
 static char *put_fraction(char *at, uint64_t left, int64_t per)
 {
     size_t n = 0;

@@ -28,7 +28,7 @@ static inline uint64_t json_word(const char *p)
 
 char *json_escape_at(char *at, struct str v); /* any text, where there is TEXT_ROOM for it; its end */
 
-/* The text in an array of size bytes, up to its 0: found, looked at and copied in one go. at has TEXT_ROOM(size). */
+/* Writes the text in an array of size bytes, up to its 0, in one pass: find, check and copy. at has TEXT_ROOM(size). */
 static inline char *json_array_at(char *at, const char *array, size_t size)
 {
     size_t i = 0;

@@ -1,6 +1,6 @@
 /*
- * lookup.h: finds things by a hash of their name. It holds pointers to them; the things stay the caller's, who also
- * compares names, since two may have one hash. A struct lookup is zeroed at first.
+ * lookup.h: finds things by a hash of their name. It holds pointers to them; the caller keeps ownership and compares
+ * names, since two may have one hash. Zero-initialise struct lookup.
  */
 #pragma once
 
@@ -21,12 +21,13 @@ static inline uint64_t lookup_hash(const char *name)
     return lookup_hash_str(str_of(name));
 }
 void lookup_add(struct lookup *l, uint64_t hash, void *thing);
-void lookup_drop(struct lookup *l, uint64_t hash, const void *thing); /* once; nothing where it is not there */
+void lookup_drop(struct lookup *l, uint64_t hash, const void *thing); /* one entry; no effect if it is not found */
 void lookup_fini(struct lookup *l);
 
-/* The next thing of this hash, and where to go on: at is 0 for the first. NULL: no more. Nothing changes meanwhile. */
+/* Returns the next thing with this hash, or NULL at the end. at is the position, 0 for the first. Do not
+ * change the lookup meanwhile. */
 void *lookup_next(const struct lookup *l, uint64_t hash, size_t *at);
-/* The same, of those whose name, text that lies `offset` bytes into each, is this one; they were added by its hash. */
+/* The same for things with this name, a text at `offset` bytes into each; they were added with its hash. */
 void *lookup_next_named(const struct lookup *l, const char *name, size_t offset, size_t *at);
 static inline void *lookup_named(const struct lookup *l, const char *name, size_t offset)
 {
@@ -37,7 +38,7 @@ static inline void *lookup_named(const struct lookup *l, const char *name, size_
 /* The same for all there are. */
 void *lookup_each(const struct lookup *l, size_t *at);
 
-/* Things that are known by their place in a vector, which may move. */
+/* For things identified by their index in a vector, which may move. */
 static inline void lookup_add_place(struct lookup *l, uint64_t hash, size_t place)
 {
     lookup_add(l, hash, (void *)(uintptr_t)(place + 1));

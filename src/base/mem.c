@@ -1,20 +1,20 @@
 /*
- * mem.c: allocation that never returns NULL for want of memory, and the arena.
- * Nothing here decides how much is too much: callers cap what comes from outside.
+ * mem.c: allocation that never returns NULL when memory runs out, and the arena.
+ * Nothing here limits sizes: callers cap sizes that come from outside.
  */
 #include "base/mem.h"
 
 #include <errno.h>
 #include <stdarg.h>
 
-#define SMALL 1024u /* glibc keeps what is freed of this size at hand, but before 2.41 not for calloc */
+#define SMALL 1024u /* glibc caches freed blocks of this size, but before 2.41 not for calloc */
 
 static _Noreturn void mem_none(void)
 {
     static const char msg[] = "out of memory\n";
 
     if (write(STDERR_FILENO, msg, sizeof(msg) - 1) < 0) {
-        /* nothing left to say it with */
+        /* no memory and no stderr: nothing left to do */
     }
     abort();
 }

@@ -19,12 +19,12 @@
 #define UNUSED       __attribute__((unused)) /* before a parameter that others need */
 
 #define NOT_NULL __attribute__((returns_nonnull))
-void *mem_alloc(size_t n) NOT_NULL;                      /* aborts when there is none; n may be 0 */
+void *mem_alloc(size_t n) NOT_NULL;                      /* aborts when out of memory; n may be 0 */
 void *mem_zero(size_t n, size_t size) NOT_NULL;          /* n * size zeroed bytes, overflow checked */
 void *mem_grow(void *p, size_t n, size_t size) NOT_NULL; /* realloc to n * size, overflow checked */
 char *mem_str(const char *s);                            /* copy; NULL stays NULL */
 char *mem_strn(const char *s, size_t n);                 /* copy of n bytes, terminated */
-void *mem_dup(const void *v, size_t n, size_t size);     /* copy of n things; NULL: there are none */
+void *mem_dup(const void *v, size_t n, size_t size);     /* copy of n things; NULL if n is 0 */
 char *mem_fmt(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* A new one with these members, the others 0: NEW(struct timer, .call = call, .arg = arg). */
@@ -87,7 +87,7 @@ void mem_free_all(void *const *v, size_t n);
 void mem_free_ptr(void *p); /* for AUTO_FREE: p is the address of a pointer */
 void mem_close_fd(int *fd); /* for AUTO_CLOSE: keeps errno */
 void mem_close_file(FILE **f);
-static inline int mem_take_fd(int *fd) /* hand an AUTO_CLOSE descriptor to somebody else: it is not closed here then */
+static inline int mem_take_fd(int *fd) /* moves an AUTO_CLOSE descriptor to the caller: it is not closed here */
 {
     int taken = *fd;
     *fd = -1;

@@ -1,6 +1,6 @@
 /*
- * moment.c: reads a moment or a span word by word. GPU Monitor's form took whatever PHP's strtotime took; this takes
- * what people really wrote there, and refuses the rest.
+ * moment.c: parses a time or a duration word by word. GPU Monitor's form accepted everything that PHP's strtotime
+ * accepts; this accepts what users really wrote there, and refuses the rest.
  */
 #include "base/moment.h"
 
@@ -22,7 +22,7 @@ static void zone_end(struct zone **z)
 struct said {
     int64_t now_ms;
     const struct zone *zone;
-    struct civil c; /* now, then what was said */
+    struct civil c; /* now, then the parsed text */
     int today;      /* of the week, 0 Sunday */
     bool has_day, has_time, has_zone, has_moment, has_span;
     int64_t zone_ms, add_ms, moment_ms;

@@ -257,9 +257,10 @@ void opt_defaults(const struct opt *opts, void *conf)
 {
     for (const struct opt *o = opts; o->name; o++) {
         struct err err = {0};
-        memset(opt_at(o, conf), 0, opt_size(o->type)); /* what was there before is nobody's: a conf begins here */
+        memset(opt_at(o, conf), 0, opt_size(o->type)); /* a new conf starts here: earlier content is not freed */
         if (o->def && opt_set_whole(o, conf, str_of(o->def), &err) < 0) {
-            fprintf(stderr, "option %s: bad default: %s\n", o->name, err.msg); /* our mistake, not the user's */
+            fprintf(stderr, "option %s: bad default: %s\n", o->name, err.msg); /* a bug in the table, not the user's
+                                                                                * mistake */
             abort();
         }
     }
@@ -580,7 +581,7 @@ int opt_args_mixed(const struct opt *opts, void *conf, int argc, char **argv, in
     free(w.seen);
     if (r != 0)
         return r;
-    /* Flags close up at the front, then the operands that stood among them; what is behind "--" stays where it is. */
+    /* Move flags to the front and the operands among them behind them. Arguments after "--" keep their places. */
     for (int from = to, op = 0; from < w.at; from++) {
         if (op < n && argv[from] == ops[op])
             op++;

@@ -26,7 +26,7 @@ enum opt_type {
     OPT_PERCENT,  /* int64_t in 0.01 %: "5" or "5%" is 500 */
     OPT_CHOICE,   /* int, index into choices */
     OPT_LIST,     /* struct opt_list: repeated flag, comma list in env, sequence in YAML */
-    OPT_SECTION,  /* struct opt_section: keys or a list in YAML that somebody else reads; no flag, no environment */
+    OPT_SECTION,  /* struct opt_section: keys or a list in YAML that its owner reads; no flag, no environment */
 };
 
 struct opt_list {
@@ -36,7 +36,7 @@ struct opt_list {
 
 /* A part of muster.yaml as it was written. Its owner reads it with parse/ytree.h, from line `line` of path. */
 struct opt_section {
-    char *text, *path; /* NULL: there is none */
+    char *text, *path; /* NULL if unset */
     uint32_t line;     /* lines before it */
 };
 
@@ -46,16 +46,16 @@ struct opt {
     enum opt_type type;
     size_t offset;
     const char *def;          /* text form; NULL: empty, 0 or false */
-    const char *default_text; /* what --help shows instead of def; "": nothing */
-    const char *arg;          /* what --help calls the value */
+    const char *default_text; /* text that --help shows instead of def; "": nothing */
+    const char *arg;          /* name of the value in --help */
     const char *help;
     int64_t min, max;           /* both 0: no limit */
     const char *const *choices; /* NULL-terminated */
     bool hidden;                /* not in --help */
-    bool fixed;                 /* a program that reads its settings again does not take another value */
+    bool fixed;                 /* a reload of the settings does not change it */
     bool no_file;               /* makes no sense in a file: refused there */
     bool secret;                /* a section that may hold secrets: never printed */
-    bool blanks;                /* a list whose items may hold commas: blanks are between them where it is one text */
+    bool blanks;                /* a list whose items may hold commas: separated by spaces where it is one text */
     bool url; /* a text or a list of addresses, which may hold secrets: shown without (base/secret.h) */
 };
 
@@ -71,7 +71,7 @@ struct opt {
         .arg = (argname), .help = (text), __VA_ARGS__                                                                  \
     }
 
-/* What --help and the man page print of one program or subcommand. */
+/* The texts of --help and the man page of one program or subcommand. */
 struct opt_cmd {
     const char *name;     /* "muster ls" */
     const char *summary;  /* one line */
@@ -79,10 +79,10 @@ struct opt_cmd {
     const char *about;    /* paragraphs, or NULL */
     const char *examples; /* lines "command  # what it does", or NULL */
     const struct opt *opts;
-    bool leads;       /* flags end at the first operand: what follows is somebody else's command */
+    bool leads;       /* flags end at the first operand: the rest is another program's command line */
     bool file;        /* a YAML file is read, too; without args there are no operands */
     size_t conf_size; /* of the struct that opts fill; 0: it reads its arguments itself */
-    const int *no;    /* errors that mean that the answer is no, 0 at the end; NULL: none does */
+    const int *no;    /* errors that mean a negative result, 0 at the end; NULL: none */
 };
 
 void opt_defaults(const struct opt *opts, void *conf);
@@ -94,9 +94,9 @@ int opt_env(const struct opt *opts, void *conf, struct err *err); /* MUSTER_NAME
 int opt_env_file(const struct opt *opts, void *conf, const char *path,
                  struct err *err); /* MUSTER_NAME=value lines; unknown names are errors with a line number */
 /*
- * argv[0] is the program's or the subcommand's name and is skipped. Flags up to the first operand (or "--"). Fills
- * *ret_argi with the index of the first operand. A flag given on the command line beats everything, so call it last.
- * Returns 0, 1 when --help was asked for (nothing printed), or -EINVAL with a sentence.
+ * argv[0] is the name of the program or subcommand and is skipped. Reads flags up to the first operand (or "--"). Fills
+ * *ret_argi with the index of the first operand. A flag on the command line overrides everything, so call it last.
+ * Returns 0, 1 for --help (nothing printed), or -EINVAL with a message in err.
  */
 int opt_args(const struct opt *opts, void *conf, int argc, char **argv, int *ret_argi, struct err *err);
 /* The value that opt_args (opt_args_mixed if mixed) will read for one option with a value; NULL if it is not given.
@@ -107,23 +107,23 @@ int opt_args_mixed(const struct opt *opts, void *conf, int argc, char **argv, in
 
 int opt_show(const struct opt *opts, const void *conf,
              struct buf *out); /* YAML that opt_yaml reads back; secrets as "(set)" in a comment */
-/* The same for a file that nobody else may read: addresses stand there with what lets one in. */
+/* The same for a file that no other user can read: addresses are written with their passwords and tokens. */
 int opt_write(const struct opt *opts, const void *conf, struct buf *out);
 int opt_help(const struct opt_cmd *cmd, struct buf *out);
-int opt_man(const struct opt_cmd *cmd, struct buf *out);        /* roff, section 1 */
-int opt_man_keys(const struct opt *opts, struct buf *out);      /* roff: a paragraph for each key of the YAML file */
+int opt_man(const struct opt_cmd *cmd, struct buf *out);   /* roff, section 1 */
+int opt_man_keys(const struct opt *opts, struct buf *out); /* roff: a paragraph for each key of the YAML file */
 
-/* The first fixed option that is not the same in both; NULL: all are. */
+/* The first fixed option that differs between both; NULL if none does. */
 const struct opt *opt_fixed_differs(const struct opt *opts, const void *a, const void *b);
 bool opt_differ(const struct opt *opts, const char *names, const void *a,
-                const void *b); /* one of these: "name tick" */
+                const void *b); /* true if one of these differs: "name tick" */
 
-/* For whoever walks a table itself. */
-void opt_clear(const struct opt *o, void *conf); /* a text or a list: empty again; others are kept */
+/* For callers that walk a table themselves. */
+void opt_clear(const struct opt *o, void *conf);                       /* empties a text or a list; keeps other types */
 const char *opt_env_name(const struct opt *o, char *out, size_t size); /* "MUSTER_RULE_UTIL" */
 #define OPT_FLAG_MAX 100
 const char *opt_flag(const struct opt *o, char out[OPT_FLAG_MAX]);    /* "rule-util" */
-bool opt_is_on(const struct opt *o);                                  /* a bool that is true unless told */
+bool opt_is_on(const struct opt *o);                                  /* a bool that is true by default */
 const char *opt_number(const struct opt *o, int64_t v, char out[48]); /* as opt_set reads it: "5m", "40G", "12.5%" */
 bool opt_has_max(const struct opt *o);                                /* with min alone there is no upper end */
 int opt_env_text(const struct opt *opts, void *conf, struct str text, const char *path, struct err *err);

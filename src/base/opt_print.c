@@ -85,7 +85,7 @@ static void show_text(struct buf *out, struct str s)
 
 /* ---- config show ---- */
 
-/* Addresses that let one in, as a comment, without what does; false: there are none. */
+/* Writes addresses that hold secrets as a comment, without the secrets; false if it finds none. */
 static bool show_hidden(struct buf *out, const struct opt *o, const void *at, const char *key)
 {
     char *const *v = o->type == OPT_LIST ? ((const struct opt_list *)at)->v : at;
@@ -177,8 +177,8 @@ static bool show_has_value(const struct opt *opts, struct str prefix)
     return false;
 }
 
-/* All options under prefix ("" or "rule."), each group where its first option stands. Dots bound the depth: names are
- * ours. */
+/* All options under prefix ("" or "rule."), each group at the place of its first option. Dots bound the depth: names
+ * are ours. */
 static void show_group(struct buf *out, const struct opt *opts, const void *conf, struct str prefix, size_t indent,
                        bool whole)
 {
@@ -314,7 +314,7 @@ static bool opt_shadows_help(const struct opt *opts)
 static void help_options(struct buf *out, const struct opt *opts)
 {
     AUTO_BUF left = BUF_INIT(300), text = BUF_INIT(4000);
-    size_t width = 14; /* "  -h, --help" and two blanks */
+    size_t width = 14; /* "  -h, --help" and two spaces */
 
     for (const struct opt *o = opts; o && o->name; o++) {
         buf_reset(&left);

@@ -18,14 +18,14 @@
         return order;                                                                                                  \
     }
 
-/* qsort that may be given nothing at all. */
+/* qsort that accepts n = 0, also with NULL. */
 #define SORT(v, n, order)                                                                                              \
     do {                                                                                                               \
         if (n)                                                                                                         \
             qsort((v), (n), sizeof(*(v)), (order));                                                                    \
     } while (0)
 
-/* How many of n sorted things come before a place: before is asked of the one numbered i. */
+/* Counts the sorted things before a place by binary search. The expression `before` tests thing number i. */
 #define COUNT_BEFORE(n, i, before)                                                                                     \
     ({                                                                                                                 \
         size_t low_ = 0, high_ = (n);                                                                                  \
@@ -39,7 +39,7 @@
         low_;                                                                                                          \
     })
 
-/* The first of n things for which it is so, which is asked of the one numbered i; n: there is none. */
+/* The index of the first of n things for which the expression `so` is true for i; n if none. */
 #define FIRST(n, i, so)                                                                                                \
     ({                                                                                                                 \
         size_t i = 0, end_ = (n);                                                                                      \
@@ -48,13 +48,13 @@
         i;                                                                                                             \
     })
 #define ANY(n, i, so) (FIRST(n, i, so) < (n))
-/* The same, -1: there is none. */
+/* The same; -1 if none. */
 #define WHICH(n, i, so)                                                                                                \
     ({                                                                                                                 \
         size_t all_ = (n), first_ = FIRST(all_, i, so);                                                                \
         first_ < all_ ? (int)first_ : -1;                                                                              \
     })
-/* The same of the n things of v, asked of the one at e: where it is; NULL: there is none. */
+/* A pointer to the first of the n things of v for which `so` is true for e; NULL if none. */
 #define FIND(v, n, e, so)                                                                                              \
     ({                                                                                                                 \
         __typeof__(*(v)) *e = NULL;                                                                                    \

@@ -1,5 +1,5 @@
-/* pages.c: asks the dynamic linker where programs and libraries lie, and tells the kernel what of them is not needed.
- */
+/* pages.c: gets the addresses of programs and libraries from the dynamic linker and passes unused pages to the
+ * kernel. */
 #include "base/pages.h"
 
 #include <link.h>

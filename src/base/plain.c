@@ -102,7 +102,7 @@ static size_t escape_of(struct str s, struct str *ret)
 {
     uint64_t c = 0;
 
-    if (s.len < 2 || s.p[1] < 0x20 || s.p[1] > 0x7e) { /* no escape: what follows is looked at by itself */
+    if (s.len < 2 || s.p[1] < 0x20 || s.p[1] > 0x7e) { /* no escape: the next byte is checked on its own */
         *ret = STR("\\");
         return 1;
     }
@@ -117,7 +117,7 @@ static size_t escape_of(struct str s, struct str *ret)
     return n;
 }
 
-/* What is not plain, at the front of s. How many bytes it has. */
+/* Replaces the character that is not plain at the front of s. Returns its length in bytes. */
 static size_t replace_one(struct buf *out, struct str s, enum way way)
 {
     uint32_t c;

@@ -34,15 +34,15 @@ struct process {
     int fd[ENDS]; /* our ends of its standard input, output and error; -1: closed */
     struct event *on_fd[ENDS];
     struct timer *time;
-    struct buf in; /* what it is told */
+    struct buf in; /* pending standard input */
     size_t written;
     char said[PROCESS_SAID_MAX];
     size_t n_said;
     bool stopped, asked, killed, input_ends;
-    int64_t ending_ms; /* monotonic: its output ended, or it was told to end; 0: it runs */
+    int64_t ending_ms; /* monotonic: when its output ended or it was stopped; 0: it runs */
 };
 
-static struct process *running; /* so that they can be ended with their loop (C6) */
+static struct process *running; /* for process_end_all() (C6) */
 
 static void close_end(struct process *p, int i)
 {
@@ -75,7 +75,7 @@ static void ending(struct process *p)
     timer_after(p->time, REAP_MS);
 }
 
-/* Its output has ended, or it was told to end: has it? */
+/* Its output has ended, or it was stopped: has the process exited? */
 static void on_time(void *arg)
 {
     struct process *p = arg;
@@ -116,7 +116,7 @@ static void on_out(evutil_socket_t fd, UNUSED short what, void *arg)
     }
 }
 
-/* The end of what it says is what counts: the first half goes when there is no more room. */
+/* Keeps the end of its standard error: drops the first half when the buffer is full. */
 static void on_err(evutil_socket_t fd, UNUSED short what, void *arg)
 {
     struct process *p = arg;
@@ -141,13 +141,13 @@ static void on_in(evutil_socket_t fd, UNUSED short what, void *arg)
     if (failed || (p->written == p->in.len && p->input_ends))
         close_end(p, IN);
     else if (p->written == p->in.len)
-        event_del(p->on_fd[IN]); /* the pipe stays open: its end means something to whoever reads it */
+        event_del(p->on_fd[IN]); /* the pipe stays open: closing it means end of input to the process */
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and end ---- */
 
-/* Who has no terminal cannot ask there: in the background it would be stopped for that and never end. (setsid would not
- * do: the parent may have made it the first of a group already.) */
+/* Without a terminal a program cannot prompt there: in the background it would be stopped for that and never end.
+ * (setsid would not do: the parent may have made it the first of a group already.) */
 static void leave_terminal(void)
 {
     int tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
@@ -253,7 +253,7 @@ int process_start(struct process **ret, struct event_base *loop, const char *con
         close_pairs(fds);
         return r;
     }
-    setpgid(pid, pid); /* both sides do: whoever is first */
+    setpgid(pid, pid); /* parent and child both call it: either may be first */
     struct process *p = NEW(struct process, .next = running, .loop = loop, .calls = *calls, .arg = arg, .pid = pid,
                             .in = BUF_INIT(in.len + INPUT_MAX));
     running = p;

@@ -48,7 +48,7 @@ double rand_unit(void)
     return rand_to_unit(rand_u64());
 }
 
-/* ---- CRC-32C: the processor's instruction where there is one, else eight tables ---- */
+/* ---- CRC-32C: the processor's instruction if it has one, else eight tables ---- */
 
 static uint32_t crc_table[8][256];
 static pthread_once_t crc_once = PTHREAD_ONCE_INIT;
@@ -97,10 +97,10 @@ static uint32_t crc_soft(uint32_t c, const uint8_t *p, size_t n)
 #endif
 
 #ifdef CRC_TARGET
-/* Three runs of so many bytes are reckoned side by side: a step waits for the one before it. */
+/* Bytes of each of three runs that are computed in parallel: a step waits for the one before it. */
 #define CRC_LANE 256u
 
-static uint32_t crc_on[4][256]; /* what so many zeros make of each byte of a crc */
+static uint32_t crc_on[4][256]; /* effect of CRC_LANE zero bytes on each byte of a crc */
 static pthread_once_t crc_on_once = PTHREAD_ONCE_INIT;
 
 CRC_TARGET static void crc_on_fill(void)

@@ -21,8 +21,8 @@ static inline uint64_t fold64(uint64_t a, uint64_t b)
     return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-/* Of several names in their order: begin with 0, which no names come to. Lists with one sum are the same list, but for
- * a chance of 2^-64. */
+/* Hash of several names in order: start with 0, which no list of names results in. Lists with the same sum are the same
+ * list, except with a chance of 2^-64. */
 uint64_t names_sum(uint64_t before, struct str name);
 
 const char *hex_text(const void *p, size_t n, char *out); /* lower case, 2 * n digits and the end */

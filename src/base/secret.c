@@ -61,7 +61,7 @@ bool secret_url(struct buf *out, struct str url)
     struct str host = str_n(rest.p, span_until(rest, "/?#"));
     rest = str_n(rest.p + host.len, rest.len - host.len);
     int who = str_rfind(host, "@");
-    if (who > 0 && (web || !scheme || memchr(host.p, ':', (size_t)who))) { /* a login alone, as ssh has it, is none */
+    if (who > 0 && (web || !scheme || memchr(host.p, ':', (size_t)who))) { /* a login alone, as for ssh, is no secret */
         buf_adds(out, HIDDEN);
         host = str_n(host.p + who, host.len - (size_t)who);
         hid = true;
@@ -85,7 +85,7 @@ bool secret_url(struct buf *out, struct str url)
     return hid;
 }
 
-/* How much of what stands behind "://" in a sentence is the address: marks that end one may be in a password. */
+/* The length of the address behind "://" in a text: a password may contain marks that end an address. */
 static size_t address_len(struct str behind)
 {
     struct str host = str_n(behind.p, span_until(behind, " \t\r\n\"`<>/?#"));

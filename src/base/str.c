@@ -35,7 +35,7 @@ struct str str_trim(struct str s)
 
 bool str_eq(struct str a, const char *b)
 {
-    if (a.len && b && a.p[0] != b[0]) /* nearly always, where a word is looked for among many */
+    if (a.len && b && a.p[0] != b[0]) /* the usual case when one word is compared with many */
         return false;
     return str_eq_str(a, str_of(b));
 }
@@ -231,8 +231,8 @@ bool str_hex(struct str s, uint64_t *ret)
 
 #define STR_FIXED_ONE 10000000000000000000ull /* 10^19: that many places of a fraction count */
 
-/* "12.5e3", sign gone: how many characters are digits and point, how many digits stand before the point once e is
- * counted in. */
+/* "12.5e3", sign removed: the number of characters of digits and point, and the number of digits before the point
+ * including the exponent. */
 static bool str_decimal(struct str s, size_t *ret_len, int *ret_before)
 {
     size_t i, digits = 0, point = SIZE_MAX;
@@ -288,7 +288,7 @@ bool str_fixed(struct str s, int64_t scale, int64_t *ret)
     return v <= UINT64_MAX && str_signed((uint64_t)v, neg, ret);
 }
 
-/* Split "1.5GiB" into "1.5" and "GiB" (blanks between them allowed); false without a digit in front. */
+/* Split "1.5GiB" into "1.5" and "GiB" (spaces between them allowed); false without a digit in front. */
 static bool str_quantity(struct str *rest, struct str *ret_number, struct str *ret_unit)
 {
     struct str s = str_trim(*rest);

@@ -34,7 +34,7 @@ static inline bool str_same(const char *a, const char *b) /* either may be NULL 
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-struct str str_trim(struct str s); /* blanks, tabs, CR, LF off both ends */
+struct str str_trim(struct str s); /* spaces, tabs, CR, LF off both ends */
 bool str_eq(struct str a, const char *b);
 bool str_eq_str(struct str a, struct str b);
 bool str_eq_nocase(struct str a, const char *b);
@@ -44,8 +44,8 @@ bool str_skip(struct str *s, const char *prefix); /* drop prefix if there */
 bool str_cut(struct str *rest, char sep,
              struct str *ret);                     /* next field up to sep or the end; false when rest is used up */
 bool str_line(struct str *rest, struct str *ret);  /* next line without \n or \r\n; false at the end */
-bool str_word(struct str *rest, struct str *ret);  /* next run of non-blanks */
-bool str_listed(const char *list, struct str one); /* in a list with commas between; nothing is in none */
+bool str_word(struct str *rest, struct str *ret);  /* next run of characters that are not white space */
+bool str_listed(const char *list, struct str one); /* in a comma-separated list; an empty list has no items */
 int str_find(struct str s, const char *what);      /* offset, or -1 */
 int str_rfind(struct str s, const char *what);
 int str_cmp(struct str a, struct str b);
@@ -62,8 +62,8 @@ bool str_duration_ms(struct str s, int64_t *ret); /* "500ms" "10" (s) "10s" "5m"
 bool str_bytes(struct str s, int64_t *ret);       /* "512", "40K", "40G", "1.5GiB", "2TB": powers of 1024 */
 bool str_bool(struct str s, bool *ret);           /* true/false yes/no on/off 1/0 */
 
-/* Shell-style match: * ? [a-z] [!x], no escapes beyond backslash. Never recurses; at worst the one length times the
- * other. */
+/* Shell-style match: * ? [a-z] [!x], no escapes beyond backslash. Never recurses; worst case: product of the
+ * lengths. */
 bool str_glob(struct str pattern, struct str s);
 
 /* For "did you mean": how many slips lie between what was typed and what may have been meant; -1 when they are not
@@ -72,6 +72,6 @@ int str_near(struct str typed, struct str meant);
 
 size_t str_utf8(struct str s, uint32_t *ret); /* the first code point: its bytes, or 0 if it is not UTF-8 */
 bool str_utf8_ok(struct str s);               /* valid UTF-8 without NUL or other control characters (tab excepted) */
-bool str_visible(struct str s, const char *but);  /* ASCII alone, without blanks and without the letters of but */
-bool str_letters(struct str s, const char *also); /* ASCII letters, digits and those of also alone */
+bool str_visible(struct str s, const char *but);  /* ASCII only, without spaces and without the letters of but */
+bool str_letters(struct str s, const char *also); /* only ASCII letters, digits and the letters of also */
 int str_width(struct str s);                      /* columns on a terminal */

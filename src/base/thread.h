@@ -1,4 +1,4 @@
-/* thread.h: a thread beside others: started without signals, and woken through an eventfd. */
+/* thread.h: starts a thread without signals; wakes a thread through an eventfd. */
 #pragma once
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Signals stay with whoever starts it. attr may be NULL. 0 or -errno. */
+/* Signals stay with the caller's thread. attr may be NULL. Returns 0 or -errno. */
 static inline int thread_start(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *arg), void *arg)
 {
     sigset_t all, old;
@@ -19,18 +19,18 @@ static inline int thread_start(pthread_t *ret, const pthread_attr_t *attr, void 
     return -r;
 }
 
-/* From now on the calling thread has what others leave, and where they leave nothing a third of what each of them has:
- * nobody waits for what it does. On Linux this is of one thread alone. Call once. */
+/* Lowers the priority of the calling thread (nice +5): it gets idle CPU time, and under load a third of the share of
+ * another thread. For work that no caller waits for. On Linux this affects one thread alone. Call once. */
 static inline void thread_give_way(void)
 {
-    (void)!nice(5); /* -1: it is as low as can be */
+    (void)!nice(5); /* -1: already at the lowest priority */
 }
 
-static inline int wake_new(void) /* -1 and errno: there can be none */
+static inline int wake_new(void) /* -1 and errno on failure */
 {
     return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
-static inline void wake_ring(int fd) /* it is readable then, until it is cleared. -1: nothing happens */
+static inline void wake_ring(int fd) /* makes it readable until it is cleared; no effect for -1 */
 {
     uint64_t one = 1;
 
@@ -43,6 +43,6 @@ static inline void wake_clear(int fd)
     uint64_t count;
 
     if (read(fd, &count, sizeof(count)) < 0) {
-        /* EAGAIN: already taken, or somebody's write is still to come */
+        /* EAGAIN: already read, or another thread's write is still to come */
     }
 }

@@ -1,6 +1,5 @@
 /*
- * when.c: reads a moment as it stands in a request or a flag. A '+' of a zone that came through a URL as a blank is
- * taken for what it was.
+ * when.c: parses a time of a request or a flag. A '+' of a zone that a URL turned into a space is read as '+'.
  */
 #include "base/when.h"
 
@@ -9,7 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define MS_FROM 100000000000ll /* as seconds this is the year 5138: whoever writes so much means milliseconds */
+#define MS_FROM 100000000000ll /* as seconds this is the year 5138: larger numbers are milliseconds */
 
 static bool when_relative(struct str s, int64_t now_ms, int64_t *ret)
 {

@@ -28,7 +28,7 @@ struct work {
     struct event *ev;
 };
 
-struct seat { /* what a thread is told at its start */
+struct seat { /* start parameters of a thread */
     struct work *w;
     unsigned i;
 };

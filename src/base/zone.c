@@ -1,6 +1,6 @@
 /*
- * zone.c: zone files (RFC 8536) and the rule at their end, which tells of all times after the last change in the table.
- * The calendar is the proleptic Gregorian one.
+ * zone.c: zone files (RFC 8536) and the rule at their end, which applies to all times after the last change in the
+ * table. The calendar is the proleptic Gregorian one.
  */
 #include "base/zone.h"
 
@@ -27,7 +27,7 @@ struct kind { /* of local time: standard, summer */
     char abbr[ABBR_MAX];
 };
 
-/* When a change comes: the week'th weekday of a month, or a day of the year; then so many seconds on the wall. */
+/* When a change comes: the week'th weekday of a month, or a day of the year; then seconds on the wall clock. */
 struct change {
     enum { BY_WEEK, BY_DAY, BY_DAY_NO_LEAP } by;
     int month, week, day; /* BY_WEEK: day 0 is Sunday; else the day, from 0 (BY_DAY) or 1 */
@@ -163,7 +163,7 @@ static bool rule_parse(struct str s, struct rule *ret)
             return false;
         r.dst.offset = -r.dst.offset;
         if (!s.len)
-            s = STR(",M3.2.0,M11.1.0"); /* what C libraries take when nothing is said */
+            s = STR(",M3.2.0,M11.1.0"); /* the default of C libraries */
         if (!rule_change(&s, &r.to_dst) || !rule_change(&s, &r.to_std) || s.len)
             return false;
     }
@@ -400,7 +400,7 @@ const char *zone_name(const struct zone *z)
     return z->name;
 }
 
-/* ---- moments ---- */
+/* ---- times ---- */
 
 static int64_t clip_ms(int64_t at_ms)
 {
@@ -449,8 +449,8 @@ const char *zone_text(const struct zone *z, int64_t at_ms, char out[24])
 }
 
 /*
- * Wall seconds to the moment. The offsets in force a day before and after are the only ones that can matter: the first
- * of the moments they give that really shows this time is meant; when none does, it is in a gap.
+ * Converts wall seconds to UTC. Only the offsets valid a day before and after can matter. Of the times they give, the
+ * first that really shows this wall time is used; if none does, it is in a gap.
  */
 static int64_t zone_wall_ms(const struct zone *z, int64_t wall)
 {
@@ -462,7 +462,7 @@ static int64_t zone_wall_ms(const struct zone *z, int64_t wall)
         return first_ms;
     if (zone_offset(z, second_ms, NULL) == MIN(before, after))
         return second_ms;
-    /* the change is between: look for the first moment after it */
+    /* in a gap: find the first time after the change */
     int64_t lo = first_ms, hi = second_ms;
     int32_t old = zone_offset(z, lo, NULL);
     while (lo + 1 < hi) {
@@ -508,7 +508,8 @@ int64_t zone_period(const struct zone *z, enum period p, int week_start, int64_t
         *ret_next = INT64_MAX;
         return at_ms;
     }
-    if (p == PERIOD_HOUR) { /* of the wall clock: they begin where its minutes are 0, and go on through a change */
+    if (p == PERIOD_HOUR) { /* hours of the wall clock: they start where its minutes are 0, and continue through a
+                             * change */
         int64_t off_ms = zone_offset(z, at_ms, NULL) * 1000ll;
         int64_t from_ms = floor_div(at_ms + off_ms, 3600000) * 3600000 - off_ms;
         *ret_next = from_ms + 3600000;
