@@ -11,15 +11,15 @@
 #include "hub/past.h"
 
 #define ASK_LIMIT_MS 30000
-#define OWN_LIMIT_MS 120000 /* nobody looks at a screen meanwhile */
+#define OWN_LIMIT_MS 120000 /* for internal queries: no user is waiting for them */
 #define GZIP_LEAST   1024
-#define COSTLY_MOST  64 /* costly questions in progress or waiting, */
-#define COSTLY_EACH  16 /* and of one address */
+#define COSTLY_MOST  64 /* costly queries in progress or waiting */
+#define COSTLY_EACH  16 /* the same for one address */
 
 struct question {
     struct work_job job; /* first */
     struct hub *h;
-    struct late *late; /* NULL: the hub asks by itself, and then is told */
+    struct late *late; /* NULL: an internal query, reported to then() */
     struct past_ask *ask;
     void (*settle)(struct past_ask *k, struct api *a, struct reply *rp); /* NULL: nothing more to do */
     void (*then)(void *arg, struct reply *rp);

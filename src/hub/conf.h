@@ -1,4 +1,4 @@
-/* conf.h: the settings of a hub: its own, and behind them those of its features, each from a table of its own. */
+/* conf.h: the settings of a hub and of its features, each read from its own table. */
 #pragma once
 
 #include "base/opt_def.h"
@@ -16,12 +16,12 @@ struct hub_conf {
 extern const struct opt hub_own_opts[]; /* of settings.def */
 extern struct opt hub_opts[]; /* the tables of all features as one, for flags, environment, muster.yaml and --help */
 
-/* What the table of this feature was read into. */
+/* The struct that holds the settings of this feature. */
 const void *feature_settings(const struct hub_conf *conf, const struct feature *f);
-/* The value of the setting of this name, for whoever may not know the feature it belongs to. */
+/* The value of the setting with this name, for callers that may not include its feature. */
 const void *hub_conf_value(const struct hub_conf *conf, const char *name);
 
-/* Whether the hub's own fit together; as a feature's prepare. */
+/* Checks the hub's own settings against each other; a feature's prepare does the same. */
 int hub_conf_check(void *self, const struct hub_conf *conf, void **next, struct err *err);
-/* The data folder to use: as told, or the usual one. 0 or -errno. */
+/* The data folder to use: the setting, or the default. Returns 0 or -errno. */
 int hub_conf_data(const struct hub_conf *conf, char *out, size_t size, struct err *err);

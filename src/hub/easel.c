@@ -1,4 +1,4 @@
-/* easel.c: a queue of answers that are drawn in pieces. A timer draws some pieces in each turn of the loop. */
+/* easel.c: a queue of responses that are made in pieces. A timer makes some pieces in each event loop iteration. */
 #include "hub/easel.h"
 
 #include <event2/event.h>
@@ -9,21 +9,21 @@
 #include "hub/hub.h"
 
 #define PIECE_BYTES (256u << 10) /* about a millisecond */
-#define TURN_US     4000         /* of a turn of the loop, the last piece over it */
-#define SHARE_US    50000        /* while agents wait: one turn in this time */
+#define TURN_US     4000         /* per event loop iteration, plus the rest of the last piece */
+#define SHARE_US    50000        /* while agents wait: one iteration in this time */
 #define PAUSE_US    5000
-#define BUSY_MS     1000 /* agents have waited this long: no more answers are begun */
+#define BUSY_MS     1000 /* agents have waited this long: no further responses are started */
 #define QUEUE_MAX   32
-#define EACH_MAX    8 /* of one address */
+#define EACH_MAX    8 /* for one address */
 
 struct sheet {
     struct sheet *next;
     struct drawing *d;
-    struct chunked_reply *out; /* NULL: for the hub itself, which gets it whole: */
+    struct chunked_reply *out; /* NULL: an internal drawing, delivered whole: */
     void (*done)(void *arg, struct blob *b);
     void *arg;
     bool left;
-    char peer[64]; /* who asked; empty: the hub itself */
+    char peer[64]; /* client address; empty: the hub itself */
 };
 
 struct easel {
@@ -59,7 +59,7 @@ static void sheet_end(struct sheet *s, bool whole)
     free(s);
 }
 
-/* Those of the address that had its turn go behind all others, in their order. */
+/* Moves the drawings of an address that had its turn behind all others, in their order. */
 static void go_behind(struct easel *e, const char *peer)
 {
     struct sheet *theirs = NULL, **last = &theirs, **at = &e->head;

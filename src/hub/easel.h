@@ -1,12 +1,14 @@
 /*
- * easel.h: makes large answers (about very many nodes) in pieces, over several turns of the loop, so that others are
- * answered in between. Its words: a drawing is an answer that is being made, a sheet is one in the queue.
+ * easel.h: makes large responses (about very many nodes) in pieces over several event loop iterations, so that other
+ * requests are served in between. A drawing is a response that is being made; a sheet is a drawing in the queue.
  *
- * Z1 A client's answer is sent while it is made (http/chunked_reply.h): no more of it is in memory than the client has
- * yet to receive. The first in the queue whose client can receive more is drawn: of each address in turn, of one
- * address in the order of its requests. Z2 An answer whose client is gone is not finished. Z3 A full queue refuses
- * immediately (503), and so does one with some of this address already. Z4 Agents come first: while their requests
- * wait, drawings have a small share of the loop; after a second of that, further ones are refused.
+ * Z1 The hub sends a response while it makes it (http/chunked_reply.h), so memory holds only what the client has yet to
+ *    receive. The first drawing in the queue whose client can receive more is next: each address in turn, and for one
+ *    address in the order of its requests.
+ * Z2 A response whose client has disconnected is not finished.
+ * Z3 A full queue refuses immediately (503), and so does a queue with several drawings of this address already.
+ * Z4 Agents come first: while their requests wait, drawings get a small share of the loop. After a second of that,
+ *    further drawings are refused.
  */
 #pragma once
 
@@ -17,14 +19,14 @@
 struct hub;
 struct easel;
 struct easel *easel_new(struct hub *h);
-void easel_free(struct easel *e); /* ends what is not finished; accepts NULL */
-/* Takes ownership of d. rp: the head of the answer (type, ETag, …). */
+void easel_free(struct easel *e); /* frees unfinished drawings; accepts NULL */
+/* Takes ownership of d. rp: the response head (type, ETag, …). */
 enum reply_how easel_draw(struct hub *h, struct request *rq, struct reply *rp, struct drawing *d);
-/* For the hub itself, which counts elsewhere who may ask: there is always room. done gets the whole answer, and takes a
- * reference if it keeps it; NULL: it could not be drawn. peer: in whose turn. Takes ownership of d. The sheet is valid
- * until done is called. */
+/* For internal drawings, which are limited elsewhere: there is always room. done gets the whole response, or NULL on
+ * failure, and needs its own reference to keep it. peer: the address whose turn it uses. Takes ownership of d. The
+ * sheet is valid until done is called. */
 struct sheet;
 struct sheet *easel_make(struct easel *e, const char *peer, struct drawing *d, void (*done)(void *arg, struct blob *b),
                          void *arg);
-void easel_leave(struct sheet *s);           /* done is not called any more; accepts NULL */
+void easel_leave(struct sheet *s);           /* cancels: done is not called any more; accepts NULL */
 uint64_t easel_turns(const struct easel *e); /* pieces drawn so far */

@@ -77,7 +77,7 @@ int features_load(struct features *f, struct err *err)
     return r;
 }
 
-/* Agents' batches come through here: whoever has no hear costs a look at its table. */
+/* Called for each batch of an agent: a feature without an event handler costs a table lookup. */
 void features_hear(const struct features *f, const struct news *n)
 {
     for (size_t i = 0; i < f->n_open; i++)
@@ -109,7 +109,7 @@ void features_stop(struct features *f)
 void features_close(struct features *f)
 {
     while (f->n_open > 0) {
-        size_t i = --f->n_open; /* it is told nothing any more */
+        size_t i = --f->n_open; /* it receives no more calls */
         if (f->list[i]->close)
             f->list[i]->close(f->self[i]);
     }

@@ -1,4 +1,4 @@
-/* hub.h: the parts of a hub, for the files of this folder. Programs use server.h. */
+/* hub.h: the parts of a hub, for features and the files of this folder. Programs use server.h. */
 #pragma once
 
 #include "http/httpd.h"
@@ -34,70 +34,70 @@ struct hub {
     struct features features;
     struct hub_conf conf; /* owned */
     char data[512];
-    struct buf addresses; /* where it listens, a line each */
+    struct buf addresses; /* its listening addresses, a line each */
     struct live *live;
     struct store *store;
-    char *place; /* where that is: the data folder, or a server's URL with its password */
+    char *place; /* where the store is: the data folder, or a server's URL with its password */
     struct others others;
-    struct archive *archive; /* where samples are kept for longer; NULL: nowhere */
+    struct archive *archive; /* long-term store of samples; NULL: none */
     struct httpd *httpd;
     struct api api;
     struct peers *peers;
     struct tokens *tokens;
-    struct sessions *sessions; /* browsers that are logged in */
+    struct sessions *sessions; /* of logged-in browsers */
     struct audit *audit;
     struct book *book;
-    struct zone *zone; /* of times in sentences: the system's */
+    struct zone *zone; /* of times in texts: the system's */
     struct streams *streams;
-    struct ledger *ledger;           /* usage, counted */
-    struct usage_trend *usage_trend; /* who to ask for a GPU */
-    struct work *work;               /* for questions about the past */
-    struct work *own_work;           /* the same for the hub's own, which may be long: nobody waits behind them */
-    struct work *costly_work;        /* for costly questions: */
-    struct question *costly;         /* those in progress or waiting, oldest first (ask.c) */
-    struct looks *looks;             /* for single records of it */
-    struct looks *blob_looks;        /* for blobs of it */
+    struct ledger *ledger;           /* usage accounting */
+    struct usage_trend *usage_trend; /* trend of usage, to suggest whose GPU to request */
+    struct work *work;               /* workers for queries of history */
+    struct work *own_work;           /* the same for long internal queries, so that no client waits behind them */
+    struct work *costly_work;        /* workers for costly queries: */
+    struct question *costly;         /* the queries in progress or waiting, oldest first (ask.c) */
+    struct looks *looks;             /* reads single records of the store */
+    struct looks *blob_looks;        /* reads blobs of the store */
     struct compress *compress;
-    struct easel *easel;   /* answers about all nodes */
-    struct outbox *outbox; /* who is to be told of it */
+    struct easel *easel;   /* responses about all nodes */
+    struct outbox *outbox; /* messages to send */
     struct wire_dec *dec;
     struct wire_enc *enc;
-    struct answer answer; /* scratch: it is large */
+    struct answer answer; /* scratch: too large for the stack */
     int64_t started_ms;
-    int64_t newest_ms;                  /* when any node was last heard, before this start */
-    int64_t said_ms[256];               /* when something was last said of an address; see hub_may_say */
+    int64_t newest_ms;                  /* when any node last reported before this start */
+    int64_t said_ms[256];               /* when an address was last logged; see hub_may_say */
     int store_said;                     /* the last error of the store that was logged */
-    uint64_t damage_said;               /* damaged columns of history that were logged */
-    int64_t damage_said_ms;             /* when, monotonic */
+    uint64_t damage_said;               /* damaged columns of history already logged */
+    int64_t damage_said_ms;             /* when logged, monotonic */
     char versions[NOTICE_MAX];          /* agents of another version, at the last check */
     int64_t versions_ms;                /* when, monotonic; 0: never */
-    char clear[NOTICE_MAX];             /* the secret that leaves without TLS, as text; "": none */
-    char aside[NOTICE_MAX];             /* files of the data folder that were set aside, as text; "": none */
-    bool full;                          /* the disk under it */
-    int64_t looked_ms;                  /* when these were looked at, monotonic; 0: never */
-    uint64_t batches, repeats, refused; /* taken, already there, not ours to take */
-    bool shows;                         /* what is taken in now is another hub's to store */
-    bool tells;                         /* other hubs share the store, and are told what is taken: */
-    bool tells_all;                     /* somebody looks at one of them */
+    char clear[NOTICE_MAX];             /* text about a secret that is sent without TLS; "": none */
+    char aside[NOTICE_MAX];             /* text about quarantined files of the data folder; "": none */
+    bool full;                          /* the disk under the data folder is full */
+    int64_t looked_ms;                  /* when these were checked, monotonic; 0: never */
+    uint64_t batches, repeats, refused; /* batches accepted, duplicate, rejected */
+    bool shows;                         /* the current batch is another hub's to store */
+    bool tells;                         /* other hubs share the store and receive what this hub ingests */
+    bool tells_all;                     /* a client of another hub is connected */
     struct telling *telling;            /* nodes/tell.c */
-    struct buf shared, shared_all;      /* nodes/share.h: for those nobody looks at, and for the others */
+    struct buf shared, shared_all;      /* nodes/share.h: for hubs without connected clients, and for the others */
 };
 
-/* Something that goes on is logged once a minute, not each time. */
+/* Limits the log of a continuing condition to one line a minute. */
 bool hub_may_say(struct hub *h, const char *about, int64_t now_ms);
 
 /* ---- server.c ---- */
-/* Can batches be stored? why: also where they can but something else is wrong; "": all is well. */
+/* Can batches be stored? why: a problem, also if they can be stored; "": none. */
 bool hub_ready(struct hub *h, char why[NOTICE_MAX]);
 
 /* ---- ask.c ---- */
-/* Takes k in any case. ETag, If-None-Match and gzip of the answer are its business. */
+/* Takes ownership of k, also on failure. Handles ETag, If-None-Match and gzip. */
 enum reply_how ask_later(struct hub *h, struct request *rq, struct reply *rp, struct past_ask *k);
-/* The same for one whose last part needs live: settle makes the answer on the loop, unless run did. */
+/* The same for a query whose last part needs live: settle makes the response on the loop, unless run did. */
 enum reply_how ask_then(struct hub *h, struct request *rq, struct reply *rp, struct past_ask *k,
                         void (*settle)(struct past_ask *k, struct api *a, struct reply *rp));
-/* Costly questions that wait: starts those whose turn it is, refuses those that waited too long. */
+/* Starts the costly queries whose turn it is, and refuses those that waited too long. */
 void costly_next(struct hub *h);
-/* The hub's own question: then is told how it went, on the loop, before k's end. -EAGAIN: too much is asked at once; k
- * is the caller's still. */
+/* An internal query: then() gets the result on the loop, before k's end. Returns -EAGAIN if too many queries are in
+ * progress; the caller then still owns k. */
 int ask_beside(struct hub *h, struct past_ask *k, void (*then)(void *arg, struct reply *rp), void *arg);

@@ -1,4 +1,4 @@
-/* look.c: reads a few records at a time beside the loop, and keeps the requests that wait for them. */
+/* look.c: reads single records on its own threads, and parks the requests that wait for them. */
 #include "hub/look.h"
 
 #include <assert.h>
@@ -6,7 +6,7 @@
 #include "base/workers.h"
 #include "hub/hub.h"
 
-#define QUEUE_MAX  4096 /* records that may wait to be read; one takes microseconds */
+#define QUEUE_MAX  4096 /* pending reads; one needs microseconds */
 #define LIMIT_MS   30000
 #define TOO_MUCH   "too many queries at the same time; try again in a few seconds"
 #define KEPT_BYTES (64 << 20) /* of requests that wait for one thread */
@@ -243,7 +243,7 @@ struct look_read *looked_read(const struct request *rq)
     return rq->kept ? rq->kept->read : NULL;
 }
 
-/* 1: it was read, *ret; 0: it is not there; -EINPROGRESS: it is being read; -errno. */
+/* Returns 1: it was read, *ret; 0: not requested yet; -EINPROGRESS: it is being read; -errno. */
 static int find_looked(struct hub *h, struct request *rq, enum store_kind kind, int64_t id, const struct looked **ret,
                        struct err *err)
 {

@@ -1,9 +1,10 @@
 /*
- * look.h: a few records of the store for the loop, which waits for no disk: a thread of its own reads them. Blobs,
- * which may be many bytes, have another, so that nobody's token waits for them.
+ * look.h: reads single records of the store on a dedicated thread, so that the loop never waits for the disk. Blobs,
+ * which may be large, have their own thread, so that a token lookup never waits for a blob.
  *
- * L1 A request that needs one is kept meanwhile, and its handler is called again once it is known. L2 A record is as it
- * was when it was read: what is in memory counts first. L3 Memory is bounded: reads that wait, and requests kept.
+ * L1 A request that needs a record is parked. Its handler is called again when the record is there.
+ * L2 A record is as it was when it was read: the state in memory takes precedence.
+ * L3 Memory is bounded: pending reads, and parked requests.
  */
 #pragma once
 
@@ -19,38 +20,38 @@ struct request;
 struct looked {
     enum store_kind kind; /* STORE_JOB or STORE_BOOKING */
     int64_t id;
-    int r; /* as store_get says */
+    int r; /* result of store_get */
     struct err err;
-    struct job_fact *job; /* NULL, or it is freed after it was told of; booking, too */
+    struct job_fact *job; /* NULL, or freed after the callback returns; the same for booking */
     struct booking *booking;
 };
 typedef void look_fn(void *arg, struct looked *found);
 
 struct looks;
 struct look_read {                                                      /* embedded in the caller's */
-    int (*read)(struct look_read *r, struct store *s, struct err *err); /* on the thread; s is its own */
+    int (*read)(struct look_read *r, struct store *s, struct err *err); /* on the thread; s is that thread's */
     void (*done)(struct look_read *r);                                  /* on the loop; may free r */
-    int code; /* in done: what read returned, or -errno where it was not called */
+    int code; /* in done: the result of read, or -errno if it was not called */
     struct err err;
-    bool blobs;          /* it reads such */
-    struct work_job job; /* look's own */
+    bool blobs;          /* it reads blobs */
+    struct work_job job; /* private to look.c */
     struct looks *l;
     struct kept_request *kept;
 };
 struct looks *looks_new(struct hub *h); /* NULL when no thread could be started */
-void looks_free(struct looks *l);       /* everybody who waits is told that it cannot be read */
+void looks_free(struct looks *l);       /* all pending reads fail */
 
-/* 0: done will be called, or -EAGAIN: too much is asked at once. */
+/* Returns 0: done will be called, or -EAGAIN: too many reads are pending. */
 int look_read(struct hub *h, struct look_read *r, struct err *err);
-/* The same inside a handler, before it changes anything: -EINPROGRESS: once r was read the handler is called again and
- * finds it by looked_read, until it returns; then done is called. */
+/* The same inside a handler, before it changes anything. Returns -EINPROGRESS: once r was read the handler is called
+ * again and gets it from looked_read, until it returns; then done is called. */
 int look_read_for(struct hub *h, struct request *rq, struct look_read *r, struct err *err);
 struct look_read *looked_read(const struct request *rq); /* NULL: nothing was read yet */
-/* then is told on the loop, later. 0, or -EAGAIN: too much is asked at once. */
+/* Calls then on the loop, later. Returns 0, or -EAGAIN: too many reads are pending. */
 int look_up(struct hub *h, enum store_kind kind, int64_t id, look_fn *then, void *arg, struct err *err);
 /*
- * Inside a handler, before it changes anything: 1, 0 or -errno, what is found for free(). -EINPROGRESS: it is called
- * again, and returns what look_how says.
+ * Inside a handler, before it changes anything. Returns 1 with the record in *ret, to free(); 0 if not found; or
+ * -errno. -EINPROGRESS: the handler returns the result of look_how and is called again.
  */
 int look_job(struct hub *h, struct request *rq, int64_t id, struct job_fact **ret, struct err *err);
 int look_booking(struct hub *h, struct request *rq, int64_t id, struct booking **ret, struct err *err);

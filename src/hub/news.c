@@ -1,4 +1,4 @@
-/* news.c: tells all features, one after the other, what happened. */
+/* news.c: publishes an event to all features, in order. */
 #include "hub/news.h"
 
 #include "base/clock.h"

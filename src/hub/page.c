@@ -21,7 +21,7 @@ static void put_facts(struct buf *out, const struct api *a)
             buf_addc(out, facts.p[i]);
 }
 
-/* What the page says depends on this alone: the name of the cluster, what is said of it, and colours. */
+/* The page depends only on the name of the cluster, its description and the colours. */
 static uint64_t facts_version(const struct api *a)
 {
     AUTO_BUF all = BUF_INIT(PAGE_MAX);
@@ -29,8 +29,8 @@ static uint64_t facts_version(const struct api *a)
     return fnv64(all.p, all.len);
 }
 
-/* The one that was chosen on the page, which is a cookie then; else the first of ours that the browser asks for: it
- * names what its reader likes best first. */
+/* The language chosen on the page, which is then in a cookie; else the first supported one in Accept-Language, which
+ * lists preferred languages first. */
 static size_t language_for(const struct request *rq)
 {
     struct str list = rq->header(rq, "Cookie"), one;

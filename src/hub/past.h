@@ -1,24 +1,24 @@
-/* past.h: what a question about the past is answered from, beside the loop (past_ask of api.h). */
+/* past.h: the sources of a query of history on a worker thread (past_ask of api.h). */
 #pragma once
 
 #include "model/job.h"
 #include "store/samples.h"
 
-/* What a thread beside the loop works on: store_history, or a test's, and the store's records. */
+/* The data a worker thread reads: store_history, or a test's, and the store's records. */
 struct past_source {
     struct store *store;
-    const char *dir; /* where the store is, for what lies beside it: a folder or a server; NULL: none */
+    const char *dir; /* the store's location, for files next to it: a folder or a server; NULL: none */
     int (*history)(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err);
-    /* store_histories: where there is much to read, several nodes are asked at once; NULL: one by one */
+    /* store_histories: reads several nodes concurrently if there is much to read; NULL: sequentially */
     int (*histories)(struct store *s, const struct history_ask *asks, size_t n, struct history *ret, struct err *err);
-    bool archive;                    /* it answers many nodes as quickly as one */
+    bool archive;                    /* it reads many nodes as fast as one */
     struct history_session *session; /* of this request; may be NULL */
     bool (*stop)(void *arg);
     void *stop_arg;
-    /* store_node_at; NULL: everything was as it is now */
+    /* store_node_at; NULL: everything was then as it is now */
     int (*was)(struct store *s, struct history_session *x, const char *node, int64_t at_ms, struct node_was *ret,
                struct err *err);
-    /* store_each and store_put_now, from this thread; each NULL: there are no records */
+    /* store_each and store_put_now, from this thread; each NULL: no records */
     store_each_fn *each;
     int (*put_now)(void *arg, enum store_kind kind, const void *record, struct err *err);
     void *arg; /* of both */
@@ -27,7 +27,7 @@ static inline bool past_stopped(const struct past_source *past)
 {
     return past->stop && past->stop(past->stop_arg);
 }
-/* What ask says, in the session of this request and until it is stopped. */
+/* Runs ask, in the session of this request and until it is stopped. */
 static inline int past_history(const struct past_source *past, struct history_ask ask, struct history *ret,
                                struct err *err)
 {

@@ -29,7 +29,7 @@ bool reach_host(const char *address, char ret[OWN_URL_MAX])
     return true;
 }
 
-/* How the request reached us. False: that cannot be said. host: without port. */
+/* The URL that the request used. False: unknown. host: without port. */
 static bool url_of(const struct request *rq, char ret[OWN_URL_MAX], char host[OWN_URL_MAX])
 {
     struct str header = rq->header(rq, "Host");

@@ -1,4 +1,4 @@
-/* reach.h: the address at which other machines reach the hub, for the command that adds a node. */
+/* reach.h: the URL at which other machines reach the hub, for the command that adds a node. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,21 +7,21 @@ struct api;
 struct buf;
 struct request;
 
-#define OWN_URL_MAX 280 /* letters, digits and ".-_:[]/" alone: it stands in shell scripts */
+#define OWN_URL_MAX 280 /* only letters, digits and ".-_:[]/": shell scripts contain it */
 
 enum reach {
     REACH_OK,
-    REACH_LOOPBACK,  /* it listens on this machine alone */
+    REACH_LOOPBACK,  /* it listens on this machine only */
     REACH_CONTAINER, /* no address of this machine is known to be reachable from others */
 };
 extern const char *const reach_words[];     /* "ok", "loopback", "container" */
-extern const char *const reach_sentences[]; /* what to set; of REACH_OK: "" */
+extern const char *const reach_sentences[]; /* what to set; for REACH_OK: "" */
 
-/* The setting `address`; else how rq reached the hub (NULL: no request), if others reach that, too; else an address of
- * this machine. ret is "" unless the result is REACH_OK. */
+/* The setting `address`; else the address of the request (NULL: no request), if others reach that, too; else an address
+ * of this machine. ret is "" unless the result is REACH_OK. */
 enum reach reach_url(const struct api *a, const struct request *rq, char ret[OWN_URL_MAX]);
-/* For whoever asked: the setting, else as the request did. False: its Host is neither a name of the hub nor an address
- * of this machine. */
+/* The URL for the client: the setting, else the address of the request. False: its Host is neither a name of the hub
+ * nor an address of this machine. */
 bool reach_asked(const struct api *a, const struct request *rq, char ret[OWN_URL_MAX]);
 /* "curl -fsS http://hub:8765/install | sh -s -- TOKEN", with the pin of a certificate that the hub made. */
 void reach_command(const struct api *a, const char *url, const char *token, struct buf *out);

@@ -166,8 +166,8 @@ bool may_read(const struct api *a, const struct request *rq, struct reply *rp)
     return reads(a, rq) || refuse(a, rq, rp);
 }
 
-/* Behind a proxy a request comes from the proxy's address: who really asks stands in a header, which anybody can
- * write. It is believed from configured proxies only; from others it can take rights away, never give them. */
+/* Behind a proxy a request comes from the proxy's address. The real client is in a header, which any client can write.
+ * It is trusted from configured proxies only; from others it can remove rights, never add them. */
 static void settle_peer(const struct api *a, struct request *rq)
 {
     static const char *const signs[] = {"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",

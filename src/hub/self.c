@@ -30,7 +30,7 @@ static void look_at_folder(struct hub *h)
         aside_words(&sum, h->aside, sizeof(h->aside));
 }
 
-/* What stays until somebody does something about it stands behind what is going on now. */
+/* Appends notices that stay until an admin acts to the current ones. */
 static void add_folder(struct hub *h, char out[NOTICE_MAX])
 {
     size_t n = strlen(out);
@@ -44,7 +44,7 @@ static void add_folder(struct hub *h, char out[NOTICE_MAX])
         snprintf(out + n, NOTICE_MAX - n, "%s%s", also, h->aside);
 }
 
-/* For an hour: what else is wrong meanwhile stands before it. */
+/* For an hour after a jump of the clock; other notices come before it. */
 static void add_clock(char out[NOTICE_MAX])
 {
     int64_t doubt_ms = trusted_clock_now_doubt();

@@ -1,6 +1,6 @@
 /*
- * server.c: the hub put together: store, live state, HTTP, timers, signals. One loop; beside it the store's writer and
- * a few readers of history. A reload reads all settings first and then takes all of them or none.
+ * server.c: assembles the hub: store, live state, HTTP, timers, signals. One event loop; the store's writer and a few
+ * readers of history have their own threads. A reload reads all settings first and then applies all of them or none.
  */
 #include "hub/server.h"
 
@@ -38,18 +38,18 @@
 
 #define TICK_MS     1000
 #define CACHE_BYTES (128u << 20)
-#define READERS     2    /* threads that answer questions about the past, and as many for costly ones */
-#define READ_QUEUE  64   /* questions that may wait for them */
-#define GROUP_MAX   1000 /* agents are read as often as the store commits, which they wait for anyway; ms at most */
-#define GROUP_WATCH 200  /* the same while somebody looks */
-#define STOP_MS     3000 /* what waits for the disk gets its answer */
+#define READERS     2    /* threads for queries of history, and as many for costly ones */
+#define READ_QUEUE  64   /* queries that may wait for them */
+#define GROUP_MAX   1000 /* maximum ms between reads of agents: they wait for the store's commit anyway */
+#define GROUP_WATCH 200  /* the same while a client is connected */
+#define STOP_MS     3000 /* time for requests that wait for the disk */
 #define ARENAS      2    /* of malloc: one per thread would keep what each of them ever needed */
 #define BIG_BYTES   (256 << 10)
-#define TRIM_BYTES  (512 << 10) /* free memory at a heap's end: what one question needed is there for the next */
+#define TRIM_BYTES  (512 << 10) /* free memory at a heap's end: memory that one query needed stays for the next */
 _Static_assert(2 * GROUP_MAX <= ANSWER_WAIT_MS, "an agent that gets its answer need not write to its disk");
 
-struct server {     /* what only this file knows */
-    struct hub hub; /* first: a hub of ours is a server */
+struct server {     /* private to this file */
+    struct hub hub; /* first: every hub of this file is a server */
     SSL_CTX *tls;
     char pin[64];
     char own_name[256], agent_path[600];
@@ -129,7 +129,7 @@ static void problem(struct reply *rp, int status, const char *why)
 
 /* ---- timers ---- */
 
-/* Agents are read as often as the store commits, more often while somebody looks: what they bring is shown then. */
+/* Reads agents as often as the store commits, and more often while a client is connected, so that screens are fresh. */
 static void set_group(struct hub *h, int64_t now_ms)
 {
     bool watched = api_watched(&h->api, now_ms);
@@ -162,9 +162,9 @@ static struct timer *every(struct server *s, int64_t ms, timer_fn *call)
     return t;
 }
 
-/* ---- configuration into force ---- */
+/* ---- applying a configuration ---- */
 
-/* What of a configuration can fail: made first, then put in place all at once. */
+/* The parts of a configuration that can fail: made first, then applied together. */
 struct next {
     struct features_next features;
     SSL_CTX *tls;
@@ -322,7 +322,7 @@ static void on_signal(evutil_socket_t sig, UNUSED short what, void *arg)
 
 /* ---- from start to end ---- */
 
-/* The agent to hand out stands beside our own binary. */
+/* Looks for the agent to hand out next to our own binary. */
 static void find_agent(struct server *s)
 {
     char self[512];
@@ -396,7 +396,7 @@ static void make_api(struct server *s)
     };
 }
 
-/* A reload that is asked for before we listen for it waits, instead of ending us. */
+/* Blocks SIGHUP before we have a handler, so that it waits instead of ending us. */
 static void hold_reload(bool hold)
 {
     sigset_t hup;
@@ -551,7 +551,7 @@ void hub_close(struct hub *h)
     if (!h)
         return;
     work_free(h->work); /* they read from the store */
-    h->work = NULL;     /* what is told late asks for nothing more */
+    h->work = NULL;     /* late results start no more queries */
     work_free(h->costly_work);
     h->costly_work = NULL;
     costly_next(h); /* refuses the rest */

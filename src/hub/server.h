@@ -6,18 +6,18 @@
 
 struct hub;
 
-/* Reads the configuration again for SIGHUP, into a zeroed conf; 0 or -errno with a sentence. */
+/* Reads the configuration again for SIGHUP, into a zeroed conf. Returns 0, or -errno with a message in err. */
 typedef int hub_reload_fn(void *arg, struct hub_conf *ret, struct err *err);
 
-/* Takes conf (empties it) when it returns 0. Listens, but nothing is answered before hub_run. */
+/* Takes ownership of conf (empties it) if it returns 0. Listens, but serves no request before hub_run. */
 int hub_open(struct hub **ret, struct hub_conf *conf, struct err *err);
 /* One line per address, "https://127.0.0.1:8765". */
 int hub_addresses(const struct hub *h, struct buf *out);
-/* How other machines reach it, and the command that adds a node; both empty unless the result is REACH_OK. */
+/* The URL for other machines, and the command that adds a node; both empty unless the result is REACH_OK. */
 enum reach hub_reach(const struct hub *h, char url[OWN_URL_MAX], struct buf *command);
 const char *hub_pin(const struct hub *h); /* of a certificate made here; NULL: none */
-/* The pin of whatever certificate it has, for processes of its own. False: none, it speaks no TLS. */
+/* The pin of its certificate, also a configured one, for its own processes. False: no TLS. */
 bool hub_own_pin(const struct hub *h, char out[64]);
-/* Until SIGTERM or SIGINT: 0. taken (may be NULL) is called after each reload that was taken. */
+/* Runs until SIGTERM or SIGINT and returns 0. taken (may be NULL) is called after each successful reload. */
 int hub_run(struct hub *h, hub_reload_fn *reload, void (*taken)(void *arg), void *arg);
-void hub_close(struct hub *h); /* what was taken is made durable first */
+void hub_close(struct hub *h); /* makes all accepted data durable first */
