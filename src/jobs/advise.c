@@ -1,4 +1,4 @@
-/* advise.c: which runs are read, what is kept of them for the next time, and what they add up to. */
+/* advise.c: chooses the runs to read, caches their results and sums them up. */
 #include "jobs/advise.h"
 
 #include <errno.h>
@@ -12,24 +12,24 @@
 #include "people/people.h"
 
 #define JOBS_MOST   20000
-#define CELLS_PART  8       /* where there are more runs, one may take so many'th of what is left */
-#define PRICED      64      /* GPUs of a run whose price is asked for */
-#define LEAST_HOURS 0.05    /* less is not worth a word */
-#define LATE_MS     HOUR_MS /* what comes so late of a run that is over is in its numbers */
+#define CELLS_PART  8       /* if more runs follow, one may use 1/CELLS_PART of the remaining values */
+#define PRICED      64      /* GPUs of a run whose prices are used */
+#define LEAST_HOURS 0.05    /* less is not shown */
+#define LATE_MS     HOUR_MS /* data that arrives this long after a run's end still counts */
 
 struct listed {
     struct job_fact *j;
     double hours;
-    bool done; /* with another of which it is a part */
+    bool done; /* read as a part of another run */
 };
 struct listing_jobs {
     const struct advise_ask *ask;
     struct listed *v;
     size_t n, cap;
-    size_t todo; /* that are still to be looked at */
+    size_t todo; /* runs still to read */
 };
 
-/* ---- what was read before ---- */
+/* ---- cached runs ---- */
 
 struct kept_run {
     int64_t run, end_ms, read_ms;
@@ -43,7 +43,7 @@ struct advise_cache {
     struct kept_run *v;
     size_t n, cap;
     struct lookup by_run;
-    int64_t from_ms, round_ms; /* since when runs are read; the round that goes on began then; 0: none does */
+    int64_t from_ms, round_ms; /* start of the period; start of the current round, 0: none */
 };
 
 static void kept_fini(struct kept_run *k)
@@ -81,7 +81,7 @@ static struct kept_run *kept_of(const struct advise_cache *c, int64_t run)
     return i == SIZE_MAX ? NULL : &c->v[i];
 }
 
-/* What is over is read once; what goes on, and what ended lately, in each round. */
+/* Ended runs are read once; current and recently ended runs in each round. */
 static bool is_read(const struct advise_cache *c, const struct kept_run *k, const struct job_fact *j)
 {
     bool over = k && j->end_ms && k->end_ms == j->end_ms && k->read_ms - j->end_ms > LATE_MS;
@@ -150,13 +150,13 @@ static void join_parts(struct listing_jobs *l)
 
 COMPARE(by_size, struct listed, ORDER(y->hours, x->hours) ?: ORDER(x->j->id, y->j->id))
 
-/* Those that were read stand for all it has. */
+/* Scales from the GPUs that were read to all GPUs of the run. */
 static double stands_for(const struct run_verdict *v)
 {
     return v->n ? (double)v->n_all / (double)v->n : 1;
 }
 
-/* All GPUs of the run lose by it, not only those of which it is told. */
+/* All GPUs of the run lose by it, not only those that the advice names. */
 static bool waits_for_one(const struct run_advice *r)
 {
     return r->a.rule == ADVICE_straggler;
@@ -233,7 +233,7 @@ static void take_verdict(struct kept_run *k, const struct run_verdict *v, const 
         k->parts[p] = v->parts[p].id;
 }
 
-/* cells: so many values may be read of it. */
+/* cells: maximum number of values to read. */
 static int read_run(const struct past_source *past, const struct advise_ask *ask, const struct job_fact *j,
                     double cells, struct kept_run *ret, struct err *err)
 {
@@ -275,7 +275,7 @@ static void add_run(struct advise_all *to, const struct advise_ask *ask, const s
     VEC_ADD(to->v, to->n, to->cap, f);
 }
 
-/* One of them: as it was read, or read now, or left. code: of those before; below 0 nothing is read any more. */
+/* Adds one run: cached, read now, or left. code: result of earlier runs; below 0 nothing more is read. */
 static int take_run(const struct past_source *past, const struct advise_ask *ask, struct listing_jobs *l, size_t i,
                     int code, double *cells, struct advise_all *ret, struct err *err)
 {
@@ -342,7 +342,7 @@ int advise_read(const struct past_source *past, const struct advise_ask *k, stru
     free(l.v);
     forget_all(&own);
     bool some = ANY(ret->n_told, i, ret->told[i].looked);
-    return code == -ECANCELED && some ? 0 : MIN(code, 0); /* out of time: what was read until then counts */
+    return code == -ECANCELED && some ? 0 : MIN(code, 0); /* out of time: the runs read so far count */
 }
 
 void advise_fini(struct advise_all *a)

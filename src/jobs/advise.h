@@ -1,85 +1,84 @@
 /*
- * advise.h: what would give back most GPU-hours: what the rules say of the runs of a span of time (verdict.h), each by
- * the rule that would give back most of it, added up by person and rule. Read beside the loop. The largest runs are
- * read first, each as its own verdict reads it unless there are too many: then large ones by the minute, very large
- * ones by some of their GPUs, which then stand for all. What is over when all that may be read is read is left out; how
- * many were is counted.
+ * advise.h: the advice that saves most GPU-hours. It uses the verdicts of the runs of a period (verdict.h), each with
+ * the rule that saves most, summed by person and rule. A worker thread reads them. It reads the largest runs first,
+ * each as its own verdict does unless there are too many. Then it reads large runs by the minute, and only some GPUs of
+ * very large runs, as a sample for all. Runs beyond the limit are skipped and counted.
  */
 #pragma once
 
 #include "jobs/verdict.h"
 
 #define ADVISE_LINES     5
-#define ADVISE_CELLS     1e9  /* values that are read for one answer: 58,000 GPU-hours every 5 s */
-#define ADVISE_RUN_CELLS 24e6 /* and of one run: eight GPUs for a week */
+#define ADVISE_CELLS     1e9  /* values read for one result: 58,000 GPU-hours every 5 s */
+#define ADVISE_RUN_CELLS 24e6 /* and for one run: eight GPUs for a week */
 
 struct people;
 struct advise_cache;
-/* What was read of runs, for the next time; of one thread at a time. */
+/* Cached results of runs for the next call; used by one thread at a time. */
 struct advise_cache *advise_cache_new(void);
 void advise_cache_free(struct advise_cache *c); /* accepts NULL */
 
 struct advise_ask {
     int64_t from_ms, to_ms;
     const struct people *people;
-    double cells;     /* values that may be read; the last run may go beyond by what it takes to look at it at all */
-    int64_t until_us; /* of the thread's clock: runs are left for the next time then; 0: none are */
+    double cells;     /* maximum number of values to read; the last run may exceed it by its minimum */
+    int64_t until_us; /* CPU time of the thread at which reading stops and leaves runs for the next call; 0: no limit */
     struct advise_cache *cache; /* NULL: none */
 };
 
-struct advise_found { /* of one run */
+struct advise_found { /* a finding about one run */
     int64_t run;
-    char person[64], login[64], name[64]; /* person: as they are called now */
+    char person[64], login[64], name[64]; /* person: their current name */
     char evidence[200];
     enum advice_rule rule;
-    double hours; /* GPU-hours that heeding the rule would have given back */
+    double hours; /* GPU-hours that following the rule would have saved */
     size_t n_gpus;
-    char (*gpus)[UUID_MAX]; /* by whose price they are told; of many some, from the first to the last */
+    char (*gpus)[UUID_MAX]; /* GPUs whose prices count; of many GPUs a sample, from the first to the last */
 };
-/* What a rule says of a run, but for whose it is; for advise_found_fini. */
+/* A rule's finding about a run, without its person; free with advise_found_fini(). */
 struct advise_found advise_found_of(const struct run_verdict *v, const struct run_advice *r);
 void advise_found_fini(struct advise_found *f);
-/* What an hour of a GPU costs; 0: it has no price. */
+/* The price of an hour of a GPU; 0: it has no price. */
 typedef double advise_price_fn(void *arg, const char *uuid);
-/* What its hours cost, by the mean price of its GPUs; NAN: not all of them have one. */
+/* The cost of its hours at the mean price of its GPUs; NAN if not all have a price. */
 double advise_cost(const struct advise_found *f, advise_price_fn *price, void *arg);
 
-struct advise_told { /* a run, whatever the rules say of it */
+struct advise_told { /* a run, with or without findings */
     char person[64], login[64];
-    bool looked, sampled; /* it was read; by some of its GPUs */
-    bool withheld;        /* it goes on, and there is no data of it now: no rule counts */
-    double hours;         /* GPU-hours with data; from its start to its end where it was not read */
+    bool looked, sampled; /* it was read; from a sample of its GPUs */
+    bool withheld;        /* still running, but without current data: no rule applies */
+    double hours;         /* GPU-hours with data; from its start to its end if it was not read */
     double effective;     /* NAN: not measured */
 };
 struct advise_all {
     struct advise_found *v;
     struct advise_told *told;
     size_t n, cap, n_told, cap_told;
-    size_t left; /* runs that are still to be read, the next time */
+    size_t left; /* runs left to read by the next call */
 };
-/* On any thread. 0 or -errno; ret is ended with advise_fini in any case. */
+/* Thread-safe. Returns 0 or -errno. Call advise_fini() in both cases. */
 int advise_read(const struct past_source *past, const struct advise_ask *ask, struct advise_all *ret, struct err *err);
 void advise_fini(struct advise_all *a);
 
-struct advise_who { /* whose runs; NULL: all */
+struct advise_who { /* selects runs by user; NULL: all */
     const char *person, *team;
     const struct people *people;
-    int64_t at_ms; /* who is in the team then */
+    int64_t at_ms; /* time of the team's membership */
 };
 struct advise_sums {
     size_t runs, looked, sampled, withheld;
     double hours;           /* GPU-hours of all runs */
-    double held, effective; /* of those that were looked at; effective: NAN where nothing was measured */
+    double held, effective; /* of the runs that were read; effective: NAN if nothing was measured */
 };
 struct advise_sums advise_sums_of(const struct advise_all *a, const struct advise_who *who);
 
-struct advise_line { /* of one person and rule */
+struct advise_line { /* one person and rule */
     const struct advise_found *most;
     size_t runs;
-    double hours, cost; /* cost: NAN where there is no price */
+    double hours, cost; /* cost: NAN without a price */
 };
-/* The first are those that give back most; at most ADVISE_LINES. */
+/* Sorted by the GPU-hours to save; at most ADVISE_LINES. */
 size_t advise_lines(const struct advise_all *a, const struct advise_who *who, advise_price_fn *price, void *arg,
                     struct advise_line ret[ADVISE_LINES]);
-/* What heeding it would give back of a run, in GPU-hours. */
+/* GPU-hours of a run that following the advice would save. */
 double advise_hours(const struct run_verdict *v, const struct run_advice *r);

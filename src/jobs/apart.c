@@ -5,7 +5,7 @@
 #include "jobs/auto_run.h"
 #include "verdict/straggler.h"
 
-enum { SLICES = 60 }; /* seconds in which all nodes are looked at once */
+enum { SLICES = 60 }; /* seconds for one scan of all nodes */
 
 struct part { /* a GPU of a run */
     uint64_t run;
@@ -31,7 +31,7 @@ static void add_run(struct parts *p, struct live *l, const struct auto_run *r)
             VEC_ADD(p->v, p->n, p->cap, (struct part){run_of(r), n, i});
 }
 
-/* Those of one run. */
+/* Compares the GPUs of one run. */
 static void look_at(const struct part *v, size_t n, int64_t now_ms)
 {
     struct advice a;
@@ -57,7 +57,7 @@ static void look_at_all(struct parts *p, int64_t now_ms)
     free(p->v);
 }
 
-/* A slice is a stretch of the table, so that the other nodes need not be looked at to pass them over. */
+/* A slice is a range of the table, so that a pass need not visit the other nodes. */
 void apart_look(const struct auto_runs *a, struct live *l, int64_t now_ms)
 {
     size_t slice = (size_t)(now_ms / 1000 % SLICES), cap = a->by_node.cap;

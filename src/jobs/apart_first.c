@@ -128,7 +128,7 @@ void first_put(struct live *l, const struct first_gpus *v)
     }
 }
 
-/* ---- beside the loop ---- */
+/* ---- on a worker thread ---- */
 
 struct first_ask {
     struct past_ask ask; /* first */
@@ -141,7 +141,7 @@ struct apart_first {
     struct hub *h;
     struct auto_runs *a;
     struct first_ask *asking;
-    size_t at; /* where to go on */
+    size_t at; /* position of the next pick */
     int64_t next_ms;
 };
 
@@ -156,7 +156,7 @@ static void end_ask(struct past_ask *k)
     free(k);
 }
 
-/* What could be read counts; a run whose minutes could not be begins anew, as one that has none stored. */
+/* Uses the minutes that could be read; a run without them starts from scratch. */
 static void take_answer(void *arg, UNUSED struct reply *rp)
 {
     struct apart_first *x = arg;

@@ -1,7 +1,7 @@
 /*
- * apart_first.h: the first minutes of runs that began before this hub did, read from the store: a GPU that falls behind
- * is found by them (verdict/straggler.h), and a restart must not make what is slow since then the measure. A few runs
- * at a time, beside the loop, once each.
+ * apart_first.h: reads the first minutes of runs that started before this hub from the store. They are the reference
+ * for a GPU that falls behind (verdict/straggler.h); after a restart a slow GPU must not become the reference. A worker
+ * thread reads a few runs at a time, once each.
  */
 #pragma once
 
@@ -10,20 +10,20 @@
 #include "jobs/auto.h"
 #include "verdict/straggler.h"
 
-#define FIRST_GPUS  256  /* of one question */
-#define FIRST_NODES 2000 /* looked at for it: a millisecond or two */
+#define FIRST_GPUS  256  /* maximum per query */
+#define FIRST_NODES 2000 /* nodes checked for one query: a millisecond or two */
 
 struct first_gpu {
     char node[NODE_KEY_MAX], uuid[UUID_MAX];
-    int64_t from_ms; /* its run began */
+    int64_t from_ms; /* start of its run */
     struct sibling s;
 };
 struct first_gpus {
     size_t n;
     struct first_gpu v[FIRST_GPUS];
 };
-/* GPUs of runs of three and more, or of launches, that began before before_ms, are at work now and were not asked for
- * yet: from now on they were. Of some nodes, from *at on, which is 0 at first and when all were looked at. */
+/* Picks GPUs that are busy now, in runs of three or more GPUs or in launches, that started before before_ms and were
+ * not picked yet. Checks some nodes from *at on, which is 0 at first and after a full pass. */
 void first_pick(struct auto_runs *a, struct live *l, int64_t before_ms, size_t *at, struct first_gpus *ret);
 int first_read(const struct past_source *past, struct first_gpus *v, int64_t now_ms, struct err *err);
 void first_put(struct live *l, const struct first_gpus *v);

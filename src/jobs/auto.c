@@ -1,5 +1,4 @@
-/* auto.c: which processes are one run, and when a run is to be looked for in the store; auto_settle.c says what is put.
- */
+/* auto.c: groups processes into runs and schedules reads of stored jobs; auto_settle.c stores the runs. */
 #include "jobs/auto.h"
 
 #include "base/order.h"
@@ -113,8 +112,8 @@ static uint64_t group_of(const struct proc_fact *f)
     return f->container[0] ? hash_of("container", f->container) : hash_of("root", root);
 }
 
-/* Whoever has the same words and is the same person's is on one run with it, wherever it is. The agent's word counts
- * more than the command line, which it may have cut; older agents say none. */
+/* Processes of one person with the same launch text are in one run, on any node. The agent's launch text takes
+ * precedence over the command line, which it may have cut; older agents send none. */
 static bool launch_of(const struct proc_fact *f, char ret[LAUNCH_MAX])
 {
     if (f->slurm_job > 0)
@@ -133,7 +132,7 @@ static void take_launch(struct auto_runs *a, struct auto_run *r, const struct pr
     join_launch(a, r, hash_of(f->user, words));
 }
 
-/* nth: of those of one person that began on one node at the same moment. */
+/* nth: index among runs of one person that started on one node at the same millisecond. */
 static int64_t make_id(const char *node, const char *login, int64_t start_ms, int nth)
 {
     AUTO_BUF b = BUF_INIT(512);
@@ -179,7 +178,7 @@ int64_t auto_shown(const struct auto_run *r)
     return r->label ? r->label : r->parent ? r->parent : r->id;
 }
 
-/* Since when it goes on: a Slurm job's processes may pause longer than those of a run. */
+/* The start of the whole run: processes of a Slurm job may pause longer than those of a run. */
 static int64_t start_of(const struct auto_run *r)
 {
     int64_t start_ms = r->launch ? MIN(r->start_ms, r->launch->start_ms) : r->start_ms;
@@ -242,7 +241,7 @@ static struct auto_proc *find_proc(struct auto_node *n, const struct auto_seen *
     return NULL;
 }
 
-/* What is left of one that ended is in the run's own times and GPUs. */
+/* Ended processes can be dropped: the run keeps their times and GPUs. */
 static struct auto_proc *proc_room(struct auto_run *r)
 {
     if (r->n_procs < AUTO_PROCS) {
@@ -273,7 +272,7 @@ void auto_tell_joined(struct auto_runs *a, int64_t id, int64_t start_ms, int64_t
     a->out.change(a->out.arg, &c);
 }
 
-/* What is known of from becomes to's; it is no more. */
+/* Merges from into to and removes from. */
 static void join_runs(struct auto_runs *a, struct auto_run *to, struct auto_run *from)
 {
     for (size_t i = 0; i < from->n_procs; i++) {
@@ -294,7 +293,7 @@ static void join_runs(struct auto_runs *a, struct auto_run *to, struct auto_run 
     auto_drop(a, from);
 }
 
-/* Which of two goes on: one that is stored, or else the one that began first. */
+/* Which of two runs continues: the stored one, else the one that started first. */
 static bool goes_on(const struct auto_run *x, const struct auto_run *than)
 {
     return x->kept != than->kept ? x->kept : x->start_ms < than->start_ms;

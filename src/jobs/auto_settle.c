@@ -57,7 +57,7 @@ static size_t cover(struct auto_run *r, struct job_fact *const *jobs, size_t n, 
     return left;
 }
 
-/* ---- what is stored of it already ---- */
+/* ---- already stored jobs ---- */
 
 int64_t auto_joined(const struct job_fact *j)
 {
@@ -83,7 +83,7 @@ static void put_attrs(const struct auto_run *r, bool command, struct buf *out)
     json_end_obj(&j);
 }
 
-/* The same scheduler's, or both nobody's. */
+/* Both belong to the same scheduler's job, or both to none. */
 static bool is_alike(const struct job_fact *j, const struct auto_run *r)
 {
     char slurm[40];
@@ -126,7 +126,7 @@ static void take_record(struct auto_run *r, const struct job_fact *j)
     r->start_ms = MIN(r->start_ms, j->start_ms);
 }
 
-/* Of several that turn out to be this one the first that began goes on. */
+/* Of several stored jobs that match this run, the one that started first continues. */
 static void find_again(struct auto_runs *a, struct auto_run *r, struct job_fact *const *jobs, size_t n)
 {
     const struct job_fact *first = NULL;
@@ -150,7 +150,7 @@ static void find_again(struct auto_runs *a, struct auto_run *r, struct job_fact 
         auto_name(r, jobs, n);
 }
 
-/* ---- what is to be stored ---- */
+/* ---- jobs to store ---- */
 
 struct run_now {
     int64_t start_ms, last_ms, end_ms;

@@ -81,8 +81,7 @@ static void put_why(struct buf *out, const json_t *o)
     buf_addc(out, '\n');
 }
 
-/* "14 runs in the last 7 d, 412.0 GPU-hours, 131.4 of them effective" and what of it was looked at; minutes below an
- * hour. */
+/* "14 runs in the last 7 d, 412.0 GPU-hours, 131.4 of them effective" and how many were read; minutes below an hour. */
 static void put_head(struct buf *out, const json_t *v, const char *span)
 {
     long long runs = (long long)int_of(v, "runs"), looked = (long long)int_of(v, "looked");

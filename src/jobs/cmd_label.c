@@ -1,6 +1,6 @@
 /*
- * cmd_label.c: a thread that tells a hub of a command that runs. All tries have one key, so that none of them doubles
- * the job.
+ * cmd_label.c: a thread that reports a running command to a hub. All tries have one key, so that a retry does not
+ * duplicate the job.
  */
 #include "jobs/cmd_label.h"
 
@@ -40,12 +40,12 @@ struct label {
     pid_t pids[PIDS_TOLD]; /* the command's own is the first */
     size_t n_devices, n_pids;
     int news_fd; /* readable when any of these changed */
-    /* the thread's, and the caller's when it is over */
+    /* the thread's, and the caller's after it has ended */
     char id[32];
-    size_t told;     /* so many of devices and pids: they only grow */
-    char person[64]; /* sent where the token names nobody */
-    bool known;      /* who we are to the hub */
-    bool open;       /* the hub knows the job, and not its end */
+    size_t told;     /* number of devices and pids the hub has: they only grow */
+    char person[64]; /* sent if the token names no person */
+    bool known;      /* our user name at the hub is known */
+    bool open;       /* the hub has the job without its end */
     int64_t shift_ms;
     struct err err;
 };
@@ -79,7 +79,7 @@ static void rest(struct label *l)
         await_news(l, (int)left_ms);
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 static json_t *attributes(const struct label *l, const struct label_end *e)
 {
@@ -98,7 +98,7 @@ static json_t *attributes(const struct label *l, const struct label_end *e)
     return o;
 }
 
-/* What was seen so far; how many. */
+/* Adds the devices and pids seen so far. Returns their number. */
 static size_t add_seen(struct label *l, json_t *o)
 {
     json_t *devices = json_array(), *pids = json_array();
@@ -182,13 +182,13 @@ static int post(struct label *l, const struct label_end *e)
     const char *id = json_string_value(json_object_get(o, "id"));
     mem_copy_str(l->id, sizeof(l->id), id ? id : "");
     l->open = !json_is_integer(json_object_get(o, "end"));
-    /* as the hub has it: where an answer was lost, that is what was sent then */
+    /* from the hub's reply: if an earlier reply was lost, the hub has that request's values */
     l->told = json_array_size(json_object_get(o, "devices")) + json_array_size(json_object_get(o, "pids"));
     json_decref(o);
     return id ? 0 : err_set(&l->err, -EBADMSG, "'%s' answered something else than a hub would", client_url(&l->conf));
 }
 
-/* What was seen, and the end where there is one. */
+/* Sends devices and pids seen so far, and the end if any. */
 static int patch(struct label *l, const struct label_end *e)
 {
     char path[64];

@@ -88,10 +88,10 @@ struct recording {
     struct proc_list procs;
     bool csv;
     struct buf rows;
-    struct label *label; /* NULL: no hub is told */
+    struct label *label; /* NULL: nothing is sent to a hub */
 };
 
-/* ---- what the collector says ---- */
+/* ---- data of the collector ---- */
 
 static void take_hello(UNUSED void *arg, UNUSED const struct hello *h) {}
 
@@ -119,7 +119,7 @@ static void take_procs(void *arg, UNUSED uint64_t id, const struct proc_list *l)
     proc_list_copy(&r->procs, l);
 }
 
-/* Its parent; 0 when there is none to find. */
+/* The parent's pid; 0 if not found. */
 static pid_t parent_of(pid_t pid)
 {
     char path[64], text[512];
@@ -219,7 +219,7 @@ static void take_batch(void *arg, const struct batch *b)
 
 /* ---- the command ---- */
 
-/* Until the command ends: its wait status. A collector that cannot go on does not end the command. */
+/* Waits for the command to end and returns its wait status. A collector that fails does not end the command. */
 static int watch(pid_t child, struct local *l)
 {
     int status = 0;

@@ -1,4 +1,4 @@
-/* cmd_run_more.c: asks for the history of a run's GPUs in its time, and for who was on them, and shows both. */
+/* cmd_run_more.c: fetches the history of a run's GPUs and their processes during the run, and shows both. */
 #include "jobs/cmd_run_more.h"
 
 #include <errno.h>
@@ -29,8 +29,7 @@ static void add_moments(struct buf *path, const json_t *v)
 
 /* ---- charts ---- */
 
-/* Metric by metric, so that GPUs stand below each other. Where nothing is known there is nothing to draw. How many it
- * drew. */
+/* Draws metric by metric, so that GPUs are aligned. Skips unknown values. Returns the number of charts. */
 static size_t draw_known(const struct lines *l, const char *const *names, int width, struct buf *out)
 {
     AUTO_FREE struct line *v = mem_zero(l->n + 1, sizeof(*v));
@@ -152,7 +151,7 @@ static int add_node(const struct client_conf *client, const json_t *v, const cha
     return 0;
 }
 
-/* Of the first nodes, until one fails. How many of how many were asked. */
+/* Reads the first nodes, until one fails. Returns how many of how many it queried. */
 static int read_processes(const struct client_conf *client, const json_t *v, json_t *its, size_t *ret_asked,
                           size_t *ret_of, struct err *err)
 {

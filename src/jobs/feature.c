@@ -1,6 +1,6 @@
 /*
- * feature.c: jobs in the hub: Slurm's (slurm.c), and runs made of processes that nobody labelled (auto.c). What is
- * stored of a run's node is read beside the loop, a few nodes at a time; only the hub that leads does so and writes.
+ * feature.c: jobs in the hub: Slurm's (slurm.c), and runs of unlabelled processes (auto.c). A worker thread reads the
+ * stored jobs of a run's node, a few nodes at a time. Only the leader hub does this and writes.
  */
 #include <errno.h>
 
@@ -33,13 +33,13 @@ struct hub_jobs {
     struct auto_runs *runs;
     struct apart_first *first;
     struct late_procs_read *late;
-    bool led;         /* this hub made runs at the last tick */
-    bool looking;     /* a look is under way */
-    int64_t again_ms; /* what was put was not stored: all are looked for again then; 0: all is well */
+    bool led;         /* this hub detected runs at the last tick */
+    bool looking;     /* a read is in progress */
+    int64_t again_ms; /* a write failed: looks for all runs again at this time; 0: no failure */
     uint64_t made, looks;
 };
 
-/* ---- what is stored of the nodes of runs ---- */
+/* ---- stored jobs of the nodes of runs ---- */
 
 struct node_look {
     struct look_read read; /* first */
@@ -111,7 +111,7 @@ static void look_next(struct hub_jobs *d, int64_t now_ms)
     free(k);
 }
 
-/* ---- what is put ---- */
+/* ---- writes ---- */
 
 static void stored(void *arg, int result)
 {

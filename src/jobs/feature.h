@@ -4,4 +4,4 @@
 #include "hub/hub.h"
 #include "jobs/auto.h"
 
-const struct auto_runs *hub_jobs_runs(struct hub *h); /* those that go on */
+const struct auto_runs *hub_jobs_runs(struct hub *h); /* the current runs */

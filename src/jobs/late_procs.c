@@ -67,7 +67,7 @@ static int read_rows(struct look_read *r, struct store *s, struct err *err)
 
 /* ---- on the loop ---- */
 
-/* Those that were read, or could not be, are due once more. */
+/* Schedules the second read of these nodes, whether or not the first one failed. */
 static void put_back(struct late_procs_read *x, const struct late_node *v, size_t n, int64_t by_ms)
 {
     for (size_t i = 0; i < n && x->n < LATE_NODES; i++) {
@@ -97,7 +97,7 @@ static void rows_come(struct look_read *r)
 void late_procs_tick(struct late_procs_read *x, bool leads, int64_t now_ms)
 {
     if (!leads)
-        x->n = 0; /* the hub that leads was told, too */
+        x->n = 0; /* the leader hub was notified, too */
     if (x->reading || !ANY(x->n, i, x->v[i].due_ms <= now_ms))
         return;
     struct late_read *k = NEW(struct late_read, .read = {.read = read_rows, .done = rows_come}, .x = x);

@@ -11,7 +11,7 @@
 #define POINTS  300
 #define METRICS 4
 
-/* As the page: of one whose activity is not measured, what is known instead. */
+/* As on the page: for GPUs without activity counters, the other metrics. */
 static const enum metric measured[METRICS] = {M_active, M_work, M_mem_used, M_power};
 static const enum metric otherwise[METRICS] = {M_util, M_mem_used, M_power, M_temp};
 

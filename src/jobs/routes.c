@@ -1,6 +1,6 @@
 /*
- * routes.c: the routes that read jobs: one, or those of a span of time. The list is read beside the loop; the filter
- * runs on it.
+ * routes.c: the routes that read jobs: one job, or the jobs of a period. A worker thread reads the list and applies the
+ * filter.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -22,14 +22,14 @@
 #include "people/identities.h"
 
 #define JOBS_BYTES (64u << 20)
-#define JOBS       100 /* unless told */
+#define JOBS       100 /* default of limit */
 #define JOBS_MAX   1000
-#define LEADS_MAX  4    /* ids that lead on to others */
-#define JOBS_LOOK  5000 /* with a filter at most so many are looked at */
+#define LEADS_MAX  4    /* maximum chain of ids that lead to others */
+#define JOBS_LOOK  5000 /* maximum number of jobs read with a filter */
 
-/* ---- one job in words ---- */
+/* ---- one job as text ---- */
 
-/* The attribute `command` is a command line: for its owner and admins, unless the hub shows them to all. */
+/* The attribute `command` is a command line: shown to its owner and admins, unless the hub shows it to all. */
 static char *attrs_for(const struct job_fact *j, bool all)
 {
     if (all || !strstr(j->attrs, "\"command\""))
@@ -330,7 +330,7 @@ static enum reply_how get_jobs(struct api *a, struct request *rq, struct reply *
     for (size_t i = 0; i < ARRAY_LEN(by); i++)
         *by[i].to = l->texts[i] = mem_strn(by[i].said.p, by[i].said.len);
     const struct node_now *n = l->texts[0][0] ? live_find(a->live, l->texts[0]) : NULL;
-    if (n) { /* one that is gone is asked for by its id */
+    if (n) { /* a removed node is found by its id */
         free(l->texts[0]);
         l->what.node = l->texts[0] = mem_str(n->key);
     }

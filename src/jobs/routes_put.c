@@ -65,7 +65,7 @@ static void answer_label(void *arg, struct looked *found)
     free(l);
 }
 
-/* Answered with what is kept: of two that were sent with one key at once that is the first. */
+/* Replies with the stored job: of two concurrent requests with one key that is the first. */
 static void labelled(void *arg, int result)
 {
     struct labelling *l = arg;
@@ -358,7 +358,7 @@ static enum reply_how put_draft(struct api *a, struct request *rq, const struct 
         return REPLY_LATER;
     if (r < 0)
         return reply_problem(rp, 503, "jobs cannot be read: %s", err.msg);
-    if (r == 1) { /* sent again: what is kept stays */
+    if (r == 1) { /* a repeated request: the stored job stays */
         reply_job(rp, a, kept, true);
         return REPLY_NOW;
     }

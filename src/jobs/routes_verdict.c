@@ -1,4 +1,5 @@
-/* routes_verdict.c: the route that says what a run did. It is read beside the loop; names and prices are live's. */
+/* routes_verdict.c: the route that returns the verdict of a run. A worker thread reads it; names and prices come from
+ * live. */
 #include <errno.h>
 #include <math.h>
 
@@ -67,7 +68,7 @@ static void means_json(struct json *j, const struct run_means *m)
         json_none(j, "data_to");
 }
 
-/* ---- names and prices of the moment ---- */
+/* ---- current names and prices ---- */
 
 static const char *model_of(const struct api *a, const struct verdict_gpu *g)
 {

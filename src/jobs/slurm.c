@@ -1,12 +1,12 @@
 /*
- * slurm.c: the GPUs that Slurm gave to somebody, as jobs of kind slurm in the store: one for each job and node, begun
- * when it is first seen and ended when squeue no longer lists it. So an allocation without a process counts as held.
+ * slurm.c: the GPUs that Slurm allocated, as jobs of kind slurm in the store: one for each job and node. It starts when
+ * it is first seen and ends when squeue no longer lists it. So an allocation without a process counts as held.
  *
- * One squeue per poll for the whole cluster, and one scontrol when there is a job whose GPUs are not known yet; never
- * more often than every 30 s. While squeue fails nothing changes.
+ * One squeue per poll for the whole cluster, and one scontrol for a job whose GPUs are not known yet; at most every 30
+ * s. While squeue fails nothing changes.
  *
- * Which are open is read from the store when this hub begins to lead: at its start, or when another did until then,
- * which may have begun some and ended others. So those that ended in between are ended by the first poll.
+ * A hub that becomes the leader, at its start or after another hub, reads the open jobs from the store. The other hub
+ * may have started and ended some. The first poll ends the jobs that ended in between.
  */
 
 #include "jobs/slurm.h"
@@ -42,15 +42,15 @@ struct hub_slurm {
     struct slurm_jobs jobs;
     char mark[SLURM_MARK_MAX]; /* of the squeue in flight */
     int64_t polled_ms, every_ms;
-    int64_t epoch; /* as which it led when those that are open were read; -1: they are to be read */
+    int64_t epoch; /* epoch in which the open jobs were read; -1: not read yet */
     bool reading, said;
-    bool automatic; /* asked because there is a squeue, not because a setting says so */
+    bool automatic; /* on because squeue is installed, not because of the setting */
     bool answered;  /* squeue worked since the hub started */
     size_t n, cap;
     struct open_job *v; /* by id */
 };
 
-/* ---- those that have not ended ---- */
+/* ---- open jobs ---- */
 
 static size_t open_at(const struct hub_slurm *d, int64_t id)
 {
@@ -70,7 +70,7 @@ static void open_add(struct hub_slurm *d, int64_t id, const char *node, int64_t 
     mem_copy_str(d->v[at].node, sizeof(d->v[at].node), node);
 }
 
-/* They as the store has them. */
+/* Reads the open jobs from the store. */
 struct open_read {
     struct look_read read; /* first */
     struct hub_slurm *d;
@@ -184,7 +184,7 @@ static void begin_job(struct hub_slurm *d, const struct slurm_job *j, const stru
     int64_t start_ms = d->polled_ms - j->used_ms;
     devices_of(j, n, &devices);
     if (!devices.len || devices.err)
-        return; /* which ones is not known: looked for again with the next poll */
+        return; /* GPUs unknown: the next poll tries again */
     json_print(&attrs, "{'job':%lld,'account':%s,'partition':%s}", (long long)j->id, j->account, j->partition);
     const struct job_fact fact = {.id = id,
                                   .start_ms = start_ms,

@@ -91,7 +91,7 @@ static const char *keep(struct slurm_jobs *j, struct str s)
     return arena_strn(&j->arena, s.p, n);
 }
 
-/* "1-02:03:04", "02:03:04", "3:04", in ms; -1: it is none. */
+/* "1-02:03:04", "02:03:04", "3:04", in ms; -1: invalid. */
 static int64_t used_of(struct str s)
 {
     struct str days = STR("0"), part;

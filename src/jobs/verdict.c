@@ -16,18 +16,18 @@
 #define FINE_MS    5000     /* activity is read so often */
 #define CELLS_FINE 60000000 /* bins in all that are read finely, */
 #define CELLS_MOST 60000000 /* and by the minute */
-#define SLICE_BINS 1440     /* of one question */
+#define SLICE_BINS 1440     /* bins of one query */
 #define SLICE_GPUS 16
 #define PARTS_MOST 16384
-#define SAMPLE     4      /* GPUs that are read at least */
-#define SAME_MS    300000 /* parts of a Slurm job begin within so long */
-#define CARRY_MOST 10     /* minutes that a sample may stand for (usage/count.h) */
+#define SAMPLE     4      /* minimum number of GPUs that are read */
+#define SAME_MS    300000 /* parts of a Slurm job start within this time */
+#define CARRY_MOST 10     /* minutes that a sample may count for (usage/count.h) */
 
 struct reading {
     const struct past_source *past;
     struct run_verdict *to;
     size_t cap, cap_parts, told; /* told: runs that may be parts */
-    struct lookup seen;          /* GPUs that are counted, by their hash alone */
+    struct lookup seen;          /* hashes of the GPUs that are counted */
     const struct job_fact *job;
     struct known_span known;       /* of all GPUs */
     int64_t newest_ms[SLICE_BINS]; /* of all GPUs in the bins that are read now; 0: no data */
