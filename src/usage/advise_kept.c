@@ -17,10 +17,10 @@
 
 struct advise_kept {
     struct hub *h;
-    struct advise_cache *cache; /* the worker's while a slice is read */
+    struct advise_cache *cache; /* owned by the worker while a slice is read */
     struct advise_made made;
     bool known, reading;
-    int64_t next_ms, took_us; /* of the round that goes on */
+    int64_t next_ms, took_us; /* CPU time of the current round */
 };
 
 struct slice {

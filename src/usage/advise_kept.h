@@ -1,7 +1,7 @@
 /*
- * advise_kept.h: keeps what would give back most GPU-hours of the last 7 days ready. Runs are read beside the loop, a
- * second of a processor at a time: one that is over once, one that goes on in each round. A round begins 10 s after the
- * one before, or when that was 1 % of the time. All of it is on the loop but advise_make.
+ * advise_kept.h: keeps the advice of the last 7 days up to date. A worker reads runs in slices of a second of CPU time:
+ * ended runs once, current runs in each round. A round starts 10 s after the last one, or later, so that rounds use 1 %
+ * of the time. All functions except advise_make run on the loop.
  */
 #pragma once
 
@@ -11,21 +11,21 @@ struct hub;
 struct people;
 struct usage_job;
 
-struct advise_held { /* by one person or team in that time, by usage */
-    char *name;      /* NULL: by all */
+struct advise_held { /* GPU-hours held by one person or team in that period, from the usage records */
+    char *name;      /* NULL: the total */
     double hours;
 };
-struct advise_made { /* an answer, for all whom one may ask about */
+struct advise_made { /* a result for all users and teams */
     int64_t from_ms, to_ms;
     struct advise_all all;
     size_t n, cap, n_teams, cap_teams;
-    struct advise_held *persons, *teams; /* the first of persons: all */
+    struct advise_held *persons, *teams; /* persons[0]: the total */
 };
 void advise_made_fini(struct advise_made *m);
-/* By usage; NAN: not known. */
+/* From the usage records; NAN: unknown. */
 double advise_made_held(const struct advise_made *m, const struct advise_who *who);
 
-struct advise_making { /* what it takes to make one: made on the loop, read on a worker */
+struct advise_making { /* the input of one computation: made on the loop, read on a worker */
     struct people *people;
     struct usage_job *usage[2]; /* by person, by team */
     struct advise_made made;
@@ -40,5 +40,5 @@ struct advise_kept;
 struct advise_kept *advise_kept_new(struct hub *h);
 void advise_kept_tick(struct advise_kept *k, int64_t now_ms); /* accepts NULL */
 void advise_kept_free(struct advise_kept *k);                 /* after the workers; accepts NULL */
-/* NULL: not all of it is read yet. As long as the next tick. */
+/* NULL: not complete yet. Valid until the next tick. */
 const struct advise_made *advise_kept_made(const struct advise_kept *k);

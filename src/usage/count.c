@@ -1,14 +1,14 @@
 /*
- * count.c: counts minute by minute. Within a minute the moments at which somebody comes or goes cut it into pieces; a
- * piece is split among those who are on the device then; the minute's work and energy are split as its held time is.
- * Spells of idleness are found afterwards, over all minutes of a login.
+ * count.c: counts minute by minute. Starts and ends of uses cut a minute into pieces. A piece is split among the uses
+ * of the device in it; the minute's work and energy are split as its held time. Idle spells are found afterwards, over
+ * all minutes of a login.
  */
 #include "usage/count.h"
 
 #include "base/order.h"
 
 #define MEM_MAX  (1ll << 42) /* so that an hour of it fits 64 bits */
-#define CUTS_MAX 256 /* in one minute; what comes and goes more often is taken to have been there from cut to cut */
+#define CUTS_MAX 256         /* per minute; after more, uses are extended from cut to cut */
 
 int64_t count_ahead_ms(const struct count_rule *rule)
 {
@@ -51,7 +51,7 @@ void count_split(int64_t total, const int64_t *w, size_t n, int64_t *ret)
 
 struct who { /* a login of this device */
     const char *login;
-    int32_t *idle; /* ms in each minute; -1: it did not hold, or worked, or nobody knows */
+    int32_t *idle; /* ms in each minute; -1: not held, or busy, or unknown */
     struct usage_sum *hours;
     uint64_t *mem; /* byte * ms, of each hour */
     bool any;
@@ -84,7 +84,7 @@ static bool does_hold(const struct count_rule *rule, const struct count_use *u)
     return !u->graphics || rule->graphics_mem <= 0 || u->mem >= rule->graphics_mem;
 }
 
-/* Whether samples begin in this minute: there are none of those for which an earlier one could stand. */
+/* Whether samples start in this minute: no earlier sample counts for it. */
 static bool has_begun(const struct counting *c, int64_t minute)
 {
     int64_t carry = MIN(c->in->carry, COUNT_CARRY);
@@ -234,7 +234,7 @@ static int64_t display_mem(const struct counting *c, int64_t from)
     return sum;
 }
 
-/* Work, or memory, that nobody known explains is somebody's: the login "". */
+/* Work or memory without a known process is assigned to the login "". */
 static int64_t minute_unknown(struct counting *c, const struct count_minute *m, int64_t from, int64_t *free_ms,
                               int64_t *unused_ms, int64_t held)
 {
@@ -271,7 +271,7 @@ static void minute_did(struct counting *c, const struct count_minute *m, int64_t
     }
 }
 
-/* The minute's sums into the hour it is in (-1: in none of those asked for). */
+/* Adds the minute's sums to its hour (-1: no hour of the input). */
 static void minute_add(struct counting *c, size_t i, const struct count_minute *m, bool fresh, long hour)
 {
     int64_t from = c->in->from_ms + (int64_t)i * MINUTE_MS, free_ms, unused_ms, held = 0;
@@ -302,7 +302,7 @@ static void minute_add(struct counting *c, size_t i, const struct count_minute *
     struct usage_device *u = &c->ret[hour];
     u->free_ms += free_ms;
     u->unused_ms += unused_ms;
-    int64_t mj = fresh ? m->mj : 0, last = c->n_who; /* a sample that stands for more minutes tells its energy once */
+    int64_t mj = fresh ? m->mj : 0, last = c->n_who; /* a sample that counts for several minutes adds its energy once */
     memcpy(c->w, c->held, c->n_who * sizeof(*c->w));
     c->w[last] = free_ms + unused_ms;
     count_split(mj, c->w, c->n_who + 1, c->part);

@@ -41,7 +41,7 @@ void usage_now_of(struct hub *h, struct usage_now *ret)
     ret->spell_ms = c->idle_spell;
 }
 
-/* What is known otherwise now is counted again. */
+/* Counts changed hours again. */
 static void count_again(void *self, const struct news *n)
 {
     struct hub *h = ((struct hub_usage *)self)->h;
@@ -197,12 +197,12 @@ static void add_status(void *self, struct status *s)
     usage_totals_prom(((struct hub_usage *)self)->totals, s->metrics, s->openmetrics);
 }
 
-/* It counts in a thread of its own, out of the store. */
+/* The ledger counts on its own thread, from the store. */
 static void stop_ledger(void *self)
 {
     struct hub *h = ((struct hub_usage *)self)->h;
     ledger_free(h->ledger);
-    h->ledger = NULL; /* what is answered late does not ask for it */
+    h->ledger = NULL; /* late results must not use it */
 }
 
 static void close_usage(void *self)

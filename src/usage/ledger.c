@@ -1,7 +1,7 @@
 /*
- * ledger.c: keeps the list of hours to be counted, in memory and on disk, and runs one thread that counts. Hours begin
- * where the wall clock's do in the zone that was in force when the folder's first hour was counted; that never changes,
- * so that an hour stays an hour.
+ * ledger.c: keeps the list of hours to count, in memory and on disk, and runs one thread that counts. Hours start as on
+ * the wall clock of the zone that was set when the folder's first hour was counted. That never changes, so that an hour
+ * stays an hour.
  */
 #include "usage/ledger.h"
 
@@ -17,23 +17,23 @@
 #include "usage/led_node.h"
 #include "usage/recount.h"
 
-#define QUIET_MS  3000   /* what comes late is counted when no more of it came for so long, */
+#define QUIET_MS  3000   /* late data is counted after this time without more of it, */
 #define LATE_MS   60000  /* but at least this often */
 #define LIMIT_MS  600000 /* for one job */
 #define RETRY_MS  60000
-#define OFTEN_MS  300000             /* counted again within this: what was read helps the next time */
-#define MANY_MS   (1000ll * HOUR_MS) /* hours put in one by one cost what lies behind them */
-#define ROLL_DAYS 64                 /* added up again in one put */
-#define LOOK_MOST 2000  /* nodes that are looked at in a second for hours that are over, while those under way wait */
-#define SPARE_US  12000 /* of each second, and of all hubs' processors: for hours under way, of however many nodes */
-#define SAVED_US  (25ll * SPARE_US) /* and so much at once, where little was to be done before */
+#define OFTEN_MS  300000             /* counted again within this time: cached reads help the next time */
+#define MANY_MS   (1000ll * HOUR_MS) /* marking hours singly costs as much as all later marks */
+#define ROLL_DAYS 64                 /* summed again in one put */
+#define LOOK_MOST 2000               /* nodes checked per second for past hours, while current hours wait */
+#define SPARE_US  12000              /* CPU time per second, for all hubs together, for current hours of all nodes */
+#define SAVED_US  (25ll * SPARE_US)  /* and this much saved up while there was little to do */
 #define SETTING   "usage_clock"
-#define GAP_MOST  2000   /* hours of long gaps are marked in a second, of all nodes together */
-#define OTHERS_MS 120000 /* another hub has most likely counted what it was told of so long ago */
+#define GAP_MOST  2000   /* hours of long gaps to mark in a second, for all nodes together */
+#define OTHERS_MS 120000 /* age of a mark after which another hub has most likely counted it */
 #define ALL_PARTS ((1u << STORE_PARTS) - 1)
-#define AT_ONCE   16     /* nodes of one job, over which what they ask in common is asked once, */
-#define JOB_US    20000  /* while they take no longer than this */
-#define REST_MS   300000 /* marks of nodes that another hub counts are forgotten so often */
+#define AT_ONCE   16     /* nodes of one job, which share common queries, */
+#define JOB_US    20000  /* as long as they need no more than this */
+#define REST_MS   300000 /* interval for dropping marks of nodes that another hub counts */
 
 struct counting { /* some hours of a node */
     char node[NODE_KEY_MAX];
@@ -41,16 +41,16 @@ struct counting { /* some hours of a node */
     int64_t hours[RECOUNT_HOURS], seqs[RECOUNT_HOURS], until_ms, now_ms;
     struct count_rule rule;
     unsigned part;
-    int64_t epoch; /* in which this hub had it */
+    int64_t epoch; /* in which this hub had the part */
     struct recounted out;
-    int64_t took_us; /* of a processor */
-    bool spare;      /* out of what is there for hours under way */
-    bool often;      /* one of them will soon be counted again */
+    int64_t took_us; /* CPU time */
+    bool spare;      /* uses the CPU time for current hours */
+    bool often;      /* one of its hours will soon be counted again */
     int result;
     struct err err;
 };
 
-struct counting_job {    /* several of them */
+struct counting_job {    /* several struct counting */
     struct work_job job; /* first */
     struct ledger *l;
     struct counting *v[AT_ONCE];
@@ -75,18 +75,18 @@ struct ledger {
     size_t n_zones;
     struct ledger_conf conf;
     struct work *work;
-    struct store *beside; /* the thread's */
+    struct store *beside; /* the thread's own store */
     struct led_node **nodes;
     struct lookup by_key;
-    size_t n, cap, at, over_at; /* at: whose turn it is; over_at: while hours under way wait */
-    int64_t grid_ms;            /* hours begin at multiples of an hour plus this */
-    int64_t hour_ms;            /* the one under way when we last looked */
+    size_t n, cap, at, over_at; /* at: next node; over_at: the same while current hours wait */
+    int64_t grid_ms;            /* hours start at multiples of an hour plus this */
+    int64_t hour_ms;            /* the current hour at the last tick */
     int64_t seq, retry_ms, rested_ms;
-    int64_t looked_ms; /* when no node that was looked at had anything to count */
+    int64_t looked_ms; /* when a check found nothing to count */
     uint64_t counted;
-    int64_t puts;                /* of usage, so far */
-    int64_t spare_us, spared_ms; /* left for hours under way, as of then; below 0: they wait */
-    uint32_t own;                /* parts that this hub counts, as bits */
+    int64_t puts;                /* writes of usage, so far */
+    int64_t spare_us, spared_ms; /* CPU time left for current hours, and when it was updated; below 0: they wait */
+    uint32_t own;                /* bit set of the parts that this hub counts */
     bool flying;
     char error[200];
 };
@@ -124,8 +124,8 @@ static struct led_node *node_get(struct ledger *l, const char *key)
     return n;
 }
 
-/* near: what came is not of that hour, only within reach of it. So the hour before the one under way is counted again
- * and again for a while, to be exact about long spells; all of it is counted all the same. */
+/* near: the data is not in that hour, only within reach of it. The hour before the current one is counted repeatedly
+ * for a while, to be exact about long spells; it is counted in full anyway. */
 static void mark_hour(struct ledger *l, struct led_node *n, int64_t at_ms, bool near, int64_t now_ms)
 {
     struct hour_mark *m = led_node_get(n, at_ms);
@@ -135,15 +135,15 @@ static void mark_hour(struct ledger *l, struct led_node *n, int64_t at_ms, bool 
         m->until_ms = at_ms + HOUR_MS;
     else if (!near && now_ms >= at_ms + HOUR_MS)
         m->until_ms = 0;
-    bool over = !near && now_ms >= at_ms + HOUR_MS; /* whoever counts it may be done with the mark by now */
+    bool over = !near && now_ms >= at_ms + HOUR_MS; /* the hub that counts it may have removed the mark already */
     if (m->dirty && !m->flying && (is_own(l, n) || !over || m->put_ms == now_ms))
-        return; /* known already, on disk too */
+        return; /* already marked, on disk too */
     if (!m->dirty)
         m->since_ms = now_ms;
     m->dirty = true;
-    m->flying = false; /* what is being counted now is not all of it */
+    m->flying = false; /* the running count may miss the new data */
     m->put_ms = now_ms;
-    m->seq = l->seq = MAX(l->seq + 1, now_ms); /* by a clock, so that those of several hubs rise together */
+    m->seq = l->seq = MAX(l->seq + 1, now_ms); /* from the clock, so that the numbers of several hubs rise together */
     store_put(l->store, STORE_USAGE_MARK, &(struct usage_mark){n->key, at_ms, m->seq}, 1, NULL, NULL);
 }
 
@@ -180,13 +180,13 @@ static void mark_reach(struct ledger *l, struct led_node *n, int64_t first_ms, i
     last_ms = MIN(last_ms, hour_of(l, now_ms));
     if (first_ms > last_ms)
         return;
-    bool fills = n->first_ms && is_own(l, n); /* who does not count it does not know what was marked lately */
+    bool fills = n->first_ms && is_own(l, n); /* a hub that does not count the node does not have its recent marks */
     if (fills && last_ms < n->first_ms - HOUR_MS &&
         led_node_leave_gap(n, last_ms + HOUR_MS, n->first_ms) != n->first_ms)
         last_ms = n->first_ms - HOUR_MS;
     if (fills && first_ms > n->last_ms + HOUR_MS)
         first_ms = led_node_leave_gap(n, n->last_ms + HOUR_MS, first_ms);
-    if (n->first_ms && trusted_clock_now_doubt()) /* nothing can be known of so long a time, then */
+    if (n->first_ms && trusted_clock_now_doubt()) /* the clock jumped: no data for such a long time can exist */
         first_ms = led_node_leave_gap(n, first_ms, last_ms);
     if (last_ms - first_ms > MANY_MS)
         led_node_fill(n, first_ms, last_ms);
@@ -286,7 +286,7 @@ static void count_one(struct counting_job *g, struct counting *c, struct history
     c->took_us = clock_thread_us() - begin_us;
 }
 
-/* What they ask in common is asked here, behind the marks that were taken: what these say is there to be read. */
+/* Runs the common queries here, after reading the marks: their data is in the store by now. */
 static void on_worker(struct work_job *j)
 {
     struct counting_job *g = (struct counting_job *)j;
@@ -374,7 +374,7 @@ static void take_counted(struct ledger *l, struct led_node *n, struct counting *
             m->until_ms = MIN(c->hours[i] + HOUR_MS, c->until_ms);
             m->counted_ms = c->now_ms;
         }
-        m->dirty = !(ok && m->flying && over); /* the hour under way is always to be counted again */
+        m->dirty = !(ok && m->flying && over); /* the current hour must be counted again */
         m->flying = false;
     }
     led_node_drop(n, c->hours[0], c->hours[c->n - 1]);
@@ -469,7 +469,7 @@ static bool roll_some(struct ledger *l, struct led_zone *z)
     return z->roll_node >= l->n;
 }
 
-/* What is put is durable in that order: it is ready when all before is. */
+/* Puts are durable in order: the days are ready when all earlier puts are. */
 static void make_days(struct ledger *l, struct led_zone *z)
 {
     struct store_stat st;
@@ -515,12 +515,12 @@ static void start_next(struct ledger *l, int64_t now_ms)
     l->flying = g && work_add(l->work, &g->job, LIMIT_MS) == 0;
     if (g && !l->flying)
         end_job(g, false);
-    l->looked_ms = l->flying ? 0 : now_ms; /* nothing to do: they are not looked at again at once */
+    l->looked_ms = l->flying ? 0 : now_ms; /* nothing to do: no new check immediately */
 }
 
 /* ---- several hubs ---- */
 
-/* Marks of nodes that another hub counts are forgotten now and then, so that they are put again with what comes. */
+/* Drops marks of nodes that another hub counts from time to time, so that new data stores them again. */
 static void forget_others(struct ledger *l, int64_t now_ms)
 {
     if (now_ms - l->rested_ms < REST_MS && now_ms >= l->rested_ms)
@@ -554,7 +554,7 @@ void ledger_take_mark(struct ledger *l, const struct usage_mark *m, int64_t now_
     k->seq = MAX(k->seq, m->seq);
 }
 
-struct left_marks {      /* by whoever counted before */
+struct left_marks {      /* left by the hub that counted before */
     struct work_job job; /* first */
     struct ledger *l;
     struct usage_mark *v;
@@ -591,11 +591,11 @@ static void take_left(struct work_job *j)
         ledger_take_mark(x->l, &x->v[i], clock_wall_ms());
     }
     if (!j->ran || x->result < 0)
-        x->l->own = 0; /* they are read with the next tick */
+        x->l->own = 0; /* the next tick reads them */
     FREE_ALL(x->v, x->names, x);
 }
 
-/* What others left is read, beside the loop. */
+/* Reads the marks of other hubs on the worker thread. */
 static bool read_marks(struct ledger *l)
 {
     struct left_marks *x = NEW(struct left_marks, .job = {.run = read_left, .done = take_left}, .l = l);
@@ -646,7 +646,7 @@ void ledger_tick(struct ledger *l, int64_t now_ms)
             make_days(l, &l->zones[z]);
             if (l->zones[z].ready)
                 save_clock(l);
-            break; /* one after the other */
+            break; /* one zone at a time */
         }
     start_next(l, now_ms);
 }

@@ -116,7 +116,7 @@ static int usage_plot(const struct usage_table *t, struct plot *p, struct paper 
                                          : plot_periods(t, *p, paper, format, out, err);
 }
 
-/* The first day and the last, as its zone has them. */
+/* The first and the last day, in the table's zone. */
 static void between(const struct usage_table *t, char *out, size_t size)
 {
     struct zone *z = NULL;

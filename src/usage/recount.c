@@ -1,6 +1,6 @@
 /*
- * recount.c: collects what count.c needs: devices out of the facts that were in force, minutes out of the minute tier,
- * uses out of process records and Slurm's jobs, and bookings out of their records.
+ * recount.c: collects the input of count.c: devices from the facts of that time, minutes from the minute tier, uses
+ * from process records and Slurm's jobs, and bookings from their records.
  */
 #include "usage/recount.h"
 
@@ -8,9 +8,9 @@
 
 #include <errno.h>
 
-#define LOST_MS   (7 * 86400000ll) /* a device that is gone counts as down for so long */
+#define LOST_MS   (7 * 86400000ll) /* a removed device counts as down for this long */
 #define JOBS_MOST 10000
-#define MJ_MOST   10000000000ll /* of a minute; what is more was no energy */
+#define MJ_MOST   10000000000ll /* maximum of a minute; a larger value is not energy */
 
 enum { B_UTIL, B_MEM, B_ENERGY, B_POWER, B_BUSY, B_WORK, B_TENSOR, BINS };
 static const char *const bin_names[BINS] = {"util", "mem_used", "energy", "power", "busy", "work", "tensor_active"};
@@ -82,7 +82,7 @@ static int ask_facts(struct work *w, struct store *past, int64_t at_ms, uint64_t
     return MIN(r, 0);
 }
 
-/* Those of its beginning and those of its end, which are most often the same: the end is asked first. */
+/* Adds the devices at the start and at the end of the hour, which are mostly the same: reads the end first. */
 static int find_devices_of(struct work *w, struct store *past, size_t hour, struct err *err)
 {
     int64_t at_ms = w->ask->hours[hour], end_ms = MIN(at_ms + HOUR_MS, w->ask->until_ms) - 1;
@@ -116,7 +116,7 @@ static int find_devices(struct work *w, struct store *past, struct err *err)
     return r;
 }
 
-/* ---- who was on them ---- */
+/* ---- uses ---- */
 
 static void add_use(struct work *w, const char *uuid, const struct count_use *u)
 {
@@ -228,7 +228,7 @@ static int64_t mean(const struct bin *b)
     return b->count ? b->sum / b->count : -1;
 }
 
-/* A minute times the mean share, in 0.01 %; -1: there is none. */
+/* A minute times the mean share, in 0.01 %; -1: no samples. */
 static int32_t share_ms(const struct bin *b)
 {
     int64_t n = b->count, ms = n ? (b->sum * (MINUTE_MS / 10000) + n / 2) / n : -1;
@@ -236,7 +236,7 @@ static int32_t share_ms(const struct bin *b)
     return (int32_t)MIN(ms, MINUTE_MS);
 }
 
-/* How much a counter grew since the newest value before, at most COUNT_CARRY minutes ago; -1: it does not say. */
+/* How much a counter grew since the newest value before, at most COUNT_CARRY minutes earlier; -1: unknown. */
 static int64_t grew(const struct bin *b, size_t i, size_t *ret_minutes)
 {
     for (size_t k = 1; b[i].count && k <= COUNT_CARRY && k <= i; k++)
@@ -386,7 +386,7 @@ int recount(struct store *past, struct store *records, const struct count_rule *
         one.hours = ask->hours + i;
         ret->hours[i] = (struct usage_span){0};
         r = run_part(past, records, rule, &one, ret, &ret->hours[i], &why);
-        r = r == 0 && i + 1 < ask->n_hours ? -EAGAIN : r; /* go on */
+        r = r == 0 && i + 1 < ask->n_hours ? -EAGAIN : r; /* more hours follow */
     }
     return r < 0 ? err_set(err, r, "%s", why.msg) : 0;
 }

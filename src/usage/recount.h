@@ -1,16 +1,15 @@
 /*
- * recount.h: counts again who held a node's devices in some hours, out of what the store has. Nothing else goes in: the
- * same store gives the same numbers, now or later (count.h). On any thread, with records read through a store of that
- * thread's own.
+ * recount.h: counts again who held a node's devices in some hours, from the store only: the same store gives the same
+ * numbers, now or later (count.h). Thread-safe if each thread reads records through its own store.
  */
 #pragma once
 
 #include "store/samples.h"
 #include "usage/count.h"
 
-#define RECOUNT_HOURS 26 /* at once: they lie within so many hours of the first */
+#define RECOUNT_HOURS 26 /* maximum hours per call: they are within this many hours of the first */
 
-/* What several in a row share: bookings of a time, and whether there are jobs. */
+/* Shared by several calls in a row: bookings of a period, and whether there are jobs. */
 struct recount_common {
     bool read;
     int64_t from_ms, to_ms;
@@ -23,18 +22,18 @@ void recount_common_fini(struct recount_common *c);
 struct recount_ask {
     const char *node; /* key */
     size_t n_hours;
-    const int64_t *hours;            /* where they begin, ascending */
-    int64_t until_ms;                /* now, whole minutes: what comes after is not counted */
-    bool once;                       /* as history_ask says */
+    const int64_t *hours;            /* their starts, ascending */
+    int64_t until_ms;                /* end of the counted time: now, whole minutes */
+    bool once;                       /* see history_ask */
     struct recount_common *common;   /* NULL: none */
-    struct history_session *session; /* so, too */
+    struct history_session *session; /* see history_ask */
     bool (*stop)(void *arg);
     void *arg;
 };
 
 struct recounted {
-    struct arena mem;         /* arena_fini, in any case */
-    struct usage_span *hours; /* as asked for; one in which the node had no devices has none */
+    struct arena mem;         /* call arena_fini() in both cases */
+    struct usage_span *hours; /* one per hour of the query; empty if the node had no devices */
 };
 
 /* past: samples; records: processes, jobs, bookings. */

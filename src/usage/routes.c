@@ -1,5 +1,5 @@
 /*
- * routes.c: the route about usage: parsed, summed and written beside the loop; what nodes are called is copied on it.
+ * routes.c: the route about usage. A worker thread parses, sums and writes; the loop copies the names of nodes.
  */
 #include <errno.h>
 
@@ -177,7 +177,7 @@ static int write_table(const struct usage_job *k, const struct usage_table *t, s
     }
 }
 
-/* Days of the zone that is asked about; else the first there are: those within a period save hours too. */
+/* The days of the query's zone; else the first available ones: days within a period save hours too. */
 static const struct zone *days_for(const struct usage_job *k)
 {
     for (size_t i = 0; i < k->now.stat.n_days; i++)

@@ -1,4 +1,4 @@
-/* routes.h: what the routes about usage ask of the hub, and a question about usage for others who have one. */
+/* routes.h: what the routes about usage need from the hub, and a query of usage for other features. */
 #pragma once
 
 #include "base/err.h"
@@ -12,16 +12,16 @@ struct hub;
 struct past_source;
 
 struct usage_now {
-    struct ledger_stat stat;     /* its zones, tariff and split live as long as the hub, or until it is reloaded */
+    struct ledger_stat stat;     /* its zones, tariff and split are valid until the hub ends or reloads */
     const struct tariff *tariff; /* copied on the loop */
     const char *split;
-    int64_t spell_ms; /* from when on a time without work is a long one */
+    int64_t spell_ms; /* idle time from which a spell is long */
 };
 void usage_now_of(struct hub *h, struct usage_now *ret);
 struct advise_made;
 const struct advise_made *usage_advise(struct hub *h); /* NULL: not ready yet */
 
-/* What can be asked, each a text as the route takes it. */
+/* Parameters of a query, each a text in the format of the route. */
 enum usage_param {
     USAGE_BY,
     USAGE_FROM,
@@ -41,8 +41,9 @@ enum usage_param {
     USAGE_PARAMS
 };
 
-/* A question: made on the loop with copies of all it needs (text NULL: not given; filter may be NULL), summed beside
- * it, as often as one likes; set changes it, and borrows text. The rows are the question's until it is freed. */
+/* A query: made on the loop with copies of all it needs (text NULL: not set; filter may be NULL), summed on a worker
+ * thread, any number of times. usage_job_set changes it, and borrows text. The query owns its rows until it is
+ * freed. */
 struct usage_job;
 struct usage_job *usage_job_new(struct api *a, const char *const text[USAGE_PARAMS], const struct filter *filter,
                                 int64_t now_ms);
@@ -50,8 +51,7 @@ void usage_job_set(struct usage_job *k, enum usage_param p, const char *text);
 int usage_job_sum(struct usage_job *k, const struct past_source *past, struct usage_table *ret, struct err *err);
 void usage_job_free(struct usage_job *k);
 
-/* GPUs that somebody holds without work for longer_ms and longer, the longest first; on the loop. Ended with rows_fini.
- */
+/* GPUs held idle for longer_ms or longer, the longest first. Loop thread only. Free with rows_fini(). */
 enum idle_column {
     IDLE_PERSON,
     IDLE_LOGIN,

@@ -1,6 +1,6 @@
 /*
- * routes_advise.c: the route that tells what would give back most GPU-hours. Of the usual time the answer is ready
- * (advise_kept.h); of another one runs are read beside the loop. Prices are live's.
+ * routes_advise.c: the route that returns the advice. For the default period the result is cached (advise_kept.h); for
+ * another one a worker thread reads the runs. Prices come from live.
  */
 #include <math.h>
 

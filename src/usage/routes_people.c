@@ -1,4 +1,4 @@
-/* routes_people.c: the routes about people: who is on which devices now, and who was. */
+/* routes_people.c: the routes about people: the current and past users of devices. */
 #include "history/on_devices.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "usage/usage_trend.h"
 
 #define PEOPLE_MAX (64u << 20)
-#define SPANS      2000 /* unless told */
+#define SPANS      2000 /* default of limit */
 #define SPANS_MAX  20000
 #define GAP_MS     60000
 
@@ -77,7 +77,7 @@ static void lately_json(struct json *j, struct api *a, const struct trend *t, co
         json_int(j, "records_from", t->from_ms);
 }
 
-/* Those who are on nothing now but used GPUs lately. */
+/* Users who hold no GPU now but used GPUs recently. */
 static void recent_json(struct json *j, struct api *a, const struct trend *t, const struct on_devices *now,
                         int64_t now_ms)
 {
@@ -96,7 +96,7 @@ static void recent_json(struct json *j, struct api *a, const struct trend *t, co
     }
 }
 
-/* Which bookings are there: what is said of people goes by them, too. */
+/* A hash of all bookings, on which the reply depends too. */
 static uint64_t booked_version(const struct api *a, int64_t now_ms)
 {
     uint64_t sum = 0;
@@ -178,15 +178,15 @@ struct spans_job {
     struct arena mem;
     size_t n;
     const struct sums_node *nodes; /* what they are called */
-    struct lookup by_key;          /* the same, by place */
+    struct lookup by_key;          /* the same, by index */
     struct people *people;
     const char *person; /* NULL: all */
     struct span_node {
-        int64_t watched_ms; /* first heard of */
+        int64_t watched_ms; /* when it was first seen */
         struct span_device {
             int64_t at_ms; /* its newest sample; 0: none */
             bool in_sight;
-        } * devices; /* as the node counts them */
+        } * devices; /* by device index of the node */
     } * seen;
 };
 
@@ -227,7 +227,7 @@ static const struct sums_node *node_of(const struct spans_job *job, const char *
     return NULL;
 }
 
-/* "": nobody's. */
+/* "": unowned. */
 static const char *person_of(const struct spans_job *job, const char *node, const char *login, int64_t uid)
 {
     const struct sums_node *n = node_of(job, node);
@@ -257,7 +257,7 @@ static void span_row(const struct spans_job *job, const struct span *s, struct r
         if (strcmp(n->devices[i].uuid, s->device) == 0) {
             cell_int(&c[S_INDEX], n->devices[i].index);
             there = !s->ended && seen->devices[i].in_sight;
-            if (!s->ended) /* when it was last seen is written down only now and then */
+            if (!s->ended) /* last_ms is stored only occasionally */
                 last_ms = MAX(last_ms, seen->devices[i].at_ms);
         }
     cell_some_text(&c[S_USER], s->user);
@@ -312,7 +312,7 @@ static void spans_end(struct past_ask *k)
     free(job);
 }
 
-/* Since when each node is heard of, and when its devices were. */
+/* When each node was first seen, and the newest samples of its devices. */
 static struct span_node *span_nodes(struct api *a, struct arena *mem, const struct view *v)
 {
     struct span_node *all = arena_alloc(mem, v->n + 1, sizeof(*all));

@@ -1,6 +1,6 @@
 /*
- * sums.c: adds the counted hours (or days) up in one pass. Names become numbers once; a row is a key and a period. What
- * groups a person is in is looked up once per stretch in which nobody's groups change.
+ * sums.c: sums the counted hours (or days) in one pass. Names become numbers once; a row is a key and a period. The
+ * groups of a person are read once per period in which no groups change.
  */
 #include "usage/sums.h"
 
@@ -15,7 +15,7 @@
 #define SEEN_WORDS  4
 #define MJ_PER_KWH  3600000000ll
 
-/* ---- what is known by its address, or another 64 bits ---- */
+/* ---- index by address, or another 64 bits ---- */
 
 static uint64_t mix(uint64_t x)
 {
@@ -43,18 +43,18 @@ struct line { /* a key in a period */
 #include "model/usage.def"
     __int128 cost;             /* millionths times ms */
     uint64_t seen[SEEN_WORDS]; /* devices, by number */
-    uint32_t more;             /* beyond those */
+    uint32_t more;             /* beyond these */
 };
 
 struct key {
-    const char *text; /* NULL: nobody known, or (with a name) nobody at all */
+    const char *text; /* NULL: user unknown, or (with a name) unowned */
     const char *name, *node, *model, *person;
-    uint32_t line; /* its newest, and 1; 0: none */
+    uint32_t line; /* index of its newest line plus 1; 0: none */
 };
 
 struct somebody {
-    const char *name; /* "": nobody known, or ignored */
-    int64_t until_ms; /* groups are these until then */
+    const char *name; /* "": unknown or ignored user */
+    int64_t until_ms; /* end of the time for which groups are valid */
     size_t n;
     uint32_t groups[GROUPS_MAX]; /* keys */
     bool wanted;
@@ -83,22 +83,22 @@ struct sums {
     size_t n_keys, cap_keys;
     struct somebody *people;
     size_t n_people, cap_people;
-    int64_t *periods;         /* beginnings, ascending; one more at the end */
-    size_t n_periods, period; /* that of the span at hand */
+    int64_t *periods;         /* starts, ascending; one more at the end */
+    size_t n_periods, period; /* period of the current span */
     struct device *devices;
     size_t n_devices, cap_devices;
     struct node *nodes;
     size_t n_nodes, cap_nodes;
     struct line total;
-    int64_t change_ms; /* of anybody's groups */
-    /* of the span at hand */
+    int64_t change_ms; /* next change of any groups */
+    /* of the current span */
     struct node *node;
     int64_t at_ms;
     struct job_fact **jobs;
     size_t n_jobs, cap_jobs;
-    struct job_fact **open;  /* those that may reach into the span at hand */
+    struct job_fact **open;  /* jobs that may overlap the current span */
     size_t n_open, next_job; /* next: from the end of jobs, the oldest */
-    uint32_t nobody;         /* the key of what GPUs used while nobody held them, and 1; 0: none yet */
+    uint32_t nobody;         /* the key plus 1 of unowned GPU usage; 0: none yet */
     bool too_much, people_only;
 };
 
@@ -130,7 +130,7 @@ static uint32_t key_of(struct sums *s, const char *text)
     return (uint32_t)key;
 }
 
-/* Spans come by time, so a key's newest line is that of this period, or there is none yet. */
+/* Spans are ordered by time, so a key's newest line is in this period, or it has no line yet. */
 static struct line *line_of(struct sums *s, uint32_t key)
 {
     struct key *k = &s->keys[key];
@@ -263,7 +263,7 @@ static struct usage_sum take_part(struct usage_sum *from, int64_t held_ms)
     return part;
 }
 
-/* Spans come by time: what has begun is open until it ended. */
+/* Spans are ordered by time: a job is open from its start to its end. */
 static void open_jobs(struct sums *s, const struct usage_span *span)
 {
     size_t kept = 0;
@@ -358,7 +358,7 @@ static struct line *own_line(struct sums *s, const struct usage_device *d)
     return line_of(s, key);
 }
 
-/* Where rows are of people, what a GPU used while nobody held it has a row of its own: rows add up to the total. */
+/* In rows by people, unowned usage of a GPU has its own row, so that rows sum up to the total. */
 static struct line *nobodys_line(struct sums *s)
 {
     if (!s->nobody) {
@@ -399,7 +399,7 @@ static void add_device(struct sums *s, const struct usage_span *span, const stru
     }
 }
 
-/* What that node is called now: of ten thousand each is looked for once. */
+/* The current names of the node: each of ten thousand nodes is looked up once. */
 static const struct sums_node *known_node(struct sums *s, const char *key)
 {
     const struct sums_ask *a = s->ask;

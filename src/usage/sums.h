@@ -1,9 +1,11 @@
 /*
- * sums.h: turns counted hours into a table: by person, team, project, company, node, model, device or job, per hour,
- * day, week, month, year or in all.
+ * sums.h: sums counted hours in a table: by person, team, project, company, node, model, device or job, per hour, day,
+ * week, month, year or in total.
  *
- * U1 Sums are exact: what is in the store, added up once per row. Somebody in two teams counts in both; the total
- * counts everything once. U2 An hour belongs to the period it begins in. U3 The work is bounded: SUMS_ROWS_MAX rows.
+ * U1 Sums are exact: stored values, added once per row. A member of two teams counts in both; the total counts
+ *    everything once.
+ * U2 An hour belongs to the period in which it starts.
+ * U3 The work is bounded: SUMS_ROWS_MAX rows.
  */
 #pragma once
 
@@ -14,7 +16,7 @@
 
 #define SUMS_ROWS_MAX 100000
 
-struct sums_node { /* what a node and its devices are called now */
+struct sums_node { /* current names of a node and its devices */
     const char *key, *name;
     size_t n;
     struct sums_device {
@@ -32,8 +34,8 @@ struct sums_ask {
     int week_start; /* 0 Monday */
     int64_t from_ms, to_ms;
     const struct zone *zone;
-    const struct zone *days_zone; /* days of this zone are in the store; NULL: none are */
-    /* only these; NULL: all */
+    const struct zone *days_zone; /* zone whose days are stored; NULL: none */
+    /* filters; NULL: all */
     const char *person, *team, *project, *company;
     const char *node, *model, *device; /* a name, a pattern; a uuid */
     bool (*keep)(void *arg, const char *uuid);
@@ -42,11 +44,11 @@ struct sums_ask {
     const struct tariff *tariff;
     const struct sums_node *nodes;
     size_t n_nodes;
-    store_each_fn *each; /* of usage and jobs */
+    store_each_fn *each; /* reads usage and jobs */
     void *arg;
     bool (*stop)(void *arg);
     void *stop_arg;
 };
 
-/* Fills ret's rows, total and what is known of it; all text is mem's or lives as long as ask. -E2BIG, -ECANCELED. */
+/* Fills ret's rows, total and metadata; all text is in mem or lives as long as ask. Returns 0, -E2BIG or -ECANCELED. */
 int sums_run(const struct sums_ask *ask, struct arena *mem, struct usage_table *ret, struct err *err);

@@ -207,7 +207,7 @@ static void show_row(struct rows *rows, const struct usage_table *t, const struc
         cell_screen(&c[U_co2_mg], "%.1f", (double)r->co2_mg / 1e6);
 }
 
-/* Whether that column stands in a table for people: it is told there, and not in another one's cells. */
+/* Whether a table on a screen has this column, instead of cells of another one. */
 static bool is_shown(const struct usage_table *t, const struct rows *r, size_t k)
 {
     static const int hidden[] = {U_AT, U_mib_s, U_work_of_ms, U_tensor_of_ms, U_work_mj};
@@ -217,7 +217,7 @@ static bool is_shown(const struct usage_table *t, const struct rows *r, size_t k
     return k == U_KEY || ANY(r->n, i, !r->cells[i * COLS + k].absent);
 }
 
-/* Leaves those that say something on a screen; what was done stands beside busy. */
+/* Keeps the columns with values on a screen; efficiency follows busy. */
 static void pick_columns(const struct usage_table *t, struct rows *r)
 {
     static const int beside[] = {U_work_ms, U_work, U_tensor_ms};

@@ -201,7 +201,7 @@ void totals_prom(const struct totals *t, struct buf *out, bool openmetrics)
         write_family(&f, (enum total_of)kind, name, unit, offsetof(struct usage_sum, field), of);
 #define FAMILY_MS(field, name, of)                 FAMILY(field, name, "seconds", of)
 #define FAMILY_MJ(field, name, of)                 FAMILY(field, name, "joules", of)
-#define FAMILY_MIB_S(...)                          /* nobody wants that there */
+#define FAMILY_MIB_S(...)                          /* bandwidth is not a counter here */
 #define SUM(field, unit, name, ...)                FAMILY_##unit(field, name, SIZE_MAX)
 #define SOME(field, unit, name, title, weight, of) FAMILY_##unit(field, name, offsetof(struct usage_sum, of))
 #include "model/usage.def"

@@ -133,8 +133,7 @@ static void note_mark(void *arg, UNUSED const char *node, int64_t at_ms, UNUSED 
     *first_ms = MIN(*first_ms, at_ms);
 }
 
-/* The first one sums everything: all of it is to be there, whoever counts it. Of the last hours something always is
- * open. */
+/* The first sum needs all data, whichever hub counts it. Some of the last hours are always open. */
 static int check_marks(struct summing *k, struct store *beside)
 {
     int64_t first_ms = INT64_MAX;
@@ -227,7 +226,7 @@ static void begin_sum(struct usage_totals *u, const struct ledger_stat *stat, in
     struct store_stat st;
 
     store_stat(h->store, &st);
-    k->counted = st.usage_queued ? 0 : k->counted; /* what is on its way is not read: once more, then */
+    k->counted = st.usage_queued ? 0 : k->counted; /* queued puts are not read yet: sum again later */
 
     mem_copy_str(k->dir, sizeof(k->dir), h->place);
     mem_copy_str(k->zone, sizeof(k->zone), strcmp(zone, "local") == 0 ? "" : zone);
@@ -235,7 +234,7 @@ static void begin_sum(struct usage_totals *u, const struct ledger_stat *stat, in
         k->days |= strcmp(zone_name(stat->days[i]), zone) == 0;
     const struct node_now *const *v = live_nodes(h->live, true, &k->n_nodes);
     k->nodes = arena_alloc(&k->mem, k->n_nodes + 1, sizeof(*k->nodes));
-    for (size_t i = 0; i < k->n_nodes; i++) /* what their devices are called nobody asks */
+    for (size_t i = 0; i < k->n_nodes; i++) /* device names are not needed */
         k->nodes[i] = (struct sums_node){.key = arena_str(&k->mem, v[i]->key), .name = arena_str(&k->mem, v[i]->name)};
     totals_copy(&k->totals, &u->told);
     u->running = work_add(h->own_work, &k->job, LIMIT_MS) == 0;
