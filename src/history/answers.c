@@ -15,7 +15,7 @@ struct answer {
 
 struct answers {
     size_t max_bytes, n;
-    uint64_t clock, given; /* clock: counts what was asked for */
+    uint64_t clock, given; /* clock: counts lookups */
     struct answer v[ANSWERS];
 };
 
@@ -44,7 +44,8 @@ static size_t blob_bytes(const struct blob *b)
     return b->plain.cap + b->gz.cap + b->piece.cap;
 }
 
-/* Until there is room for so many bytes and for one more. The compressed form comes later, so it is counted anew. */
+/* Drops responses until there is room for `bytes` and one more response. The compressed form is added later, so sizes
+ * are summed each time. */
 static void make_room(struct answers *a, size_t bytes)
 {
     for (;;) {

@@ -1,10 +1,12 @@
 /*
- * answers.h: answers about history that are kept with their compressed form: the same question about what has not
- * changed since is not read again. Loop only.
+ * answers.h: a cache of responses about history, with their compressed form. A repeated query of unchanged data is not
+ * read again. Loop thread only.
  *
- * A1 An answer is given again only while nothing was stored that begins before the end of its span (store_same), so no
- * late batch is ever missing. A2 What is asked is compared as it was resolved: nodes, devices, names, times. A3 Bytes
- * and number are bounded; who was asked for longest ago goes first. A4 Who asks was admitted before.
+ * A1 A cached response is used only while nothing was stored that starts before the end of its span (store_same), so it
+ *    never misses a late batch.
+ * A2 The key is the resolved query: nodes, devices, names, times.
+ * A3 Bytes and number are bounded; the least recently used response is dropped first.
+ * A4 The client was authorised before.
  */
 #pragma once
 
@@ -16,6 +18,6 @@ struct answers *answers_new(size_t max_bytes);
 void answers_free(struct answers *a);
 /* A new reference, or NULL. */
 struct blob *answers_get(struct answers *a, const struct history_key *key, struct store *s);
-uint64_t answers_given(const struct answers *a); /* how many, so far */
-/* stamp: of the store, before it was read. Takes a reference of its own, unless it is too large. */
+uint64_t answers_given(const struct answers *a); /* number of hits so far */
+/* stamp: of the store, from before the read. Takes its own reference to b, unless b is too large. */
 void answers_put(struct answers *a, const struct history_key *key, uint64_t stamp, int64_t to_ms, struct blob *b);

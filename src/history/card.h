@@ -1,7 +1,6 @@
 /*
- * card.h: what a question about history needs to know of a node: its name and its devices with theirs. A card is made
- * once and never changes, so that a question may take it along to another thread; a roster keeps those of all nodes for
- * the next question, each until something of it changes.
+ * card.h: the names of a node and its devices, for queries of history. A card never changes, so that a query may use it
+ * on another thread; a roster caches the cards of all nodes, each until the node changes.
  */
 #pragma once
 
@@ -18,16 +17,16 @@ struct card_device {
 struct card { /* one block */
     atomic_uint refs;
     const char *key, *name;
-    const char *model; /* of all its devices; NULL: they are of several */
+    const char *model; /* of all its devices; NULL: they have several */
     size_t n_devices;
     const struct card_device *devices;
-    const char *const *uuids; /* of these, once more */
+    const char *const *uuids; /* of the devices, as a plain array */
     struct history_key sum;   /* over all of these texts and numbers */
     uint64_t devices_sum;     /* names_sum of the uuids */
-    struct str whose;         /* what an answer calls them all together, as struct series says */
+    struct str whose;         /* the "whose" of all of them, in the format of struct series */
 };
 
-/* picked: of each device of n whether it is on it; NULL: all are. Ended with card_unref. */
+/* picked: for each device of n whether the card has it; NULL: all. Free with card_unref(). */
 struct card *card_new(const struct node_now *n, const bool *picked);
 struct card *card_ref(struct card *c);
 void card_unref(struct card *c);
@@ -35,5 +34,5 @@ void card_unref(struct card *c);
 struct roster;
 struct roster *roster_new(void);
 void roster_free(struct roster *r);
-/* The card of n with all its devices, for the caller to end. at: where n is among all nodes, mostly. */
+/* The card of n with all its devices; the caller calls card_unref(). at: the likely index of n among all nodes. */
 struct card *roster_card(struct roster *r, size_t at, const struct node_now *n);

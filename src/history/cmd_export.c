@@ -67,14 +67,14 @@ struct a_series {
     char metric[64];
 };
 
-/* A node and what of it is exported. */
+/* A node and its exported parts. */
 struct a_node {
     struct store_node rec;
-    struct node_fact fact; /* devices and custom metrics completed by what is stored */
+    struct node_fact fact; /* devices and custom metrics, completed from the store */
     char label[NAME_MAX_LEN + NODE_KEY_MAX + 2];
-    bool self;      /* its own metrics */
+    bool self;      /* include its own metrics */
     bool *wanted;   /* by device */
-    int64_t *spans; /* where there is something */
+    int64_t *spans; /* with data */
     size_t n_spans, cap_spans;
     struct a_series *series;
     size_t n_series, cap_series;
@@ -462,7 +462,7 @@ static int put_by_metric(struct export *x, struct err *err)
     struct names names = {0};
     int r = 0;
 
-    /* without a sample there is no moment to say it at */
+    /* facts need the time of a sample */
     for (int kind = REC_NODE; kind <= REC_METRIC && r == 0 && x->first_ms < x->to_ms; kind++)
         for (size_t i = 0; i < x->n && r == 0; i++) {
             x->node = &x->nodes[i];
@@ -528,7 +528,7 @@ static int load(struct export *x, struct err *err)
     }
     if (r < 0)
         return r;
-    label_nodes(x); /* before any is left out: what one is called does not hang on what is asked for */
+    label_nodes(x); /* before nodes are skipped: a label must not depend on the selection */
     x->first_ms = x->to_ms;
     for (size_t i = 0; i < x->n; i++) {
         struct a_node n = x->nodes[i];

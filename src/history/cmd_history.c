@@ -73,7 +73,7 @@ static int ask_hub(const struct history_conf *conf, int argc, char **argv, size_
     for (int i = 1; i < argc; i++)
         client_param(&path, "metric", argv[i]);
     if (!conf->from) {
-        /* so far back: of --to, when that is a moment of its own */
+        /* `last` is relative to --to, if that is a timestamp */
         int64_t to_ms, now_ms = clock_wall_ms();
         if (conf->to && clock_parse(conf->to, strlen(conf->to), &to_ms) == 0)
             snprintf(text, sizeof(text), "%lld", (long long)(to_ms - conf->last));

@@ -1,7 +1,7 @@
 /*
- * cmd_import.c: `muster import`: exports become history again. Samples are gathered by node until there are enough for
- * a few batches, what is stored already is taken out, and the rest goes in. Done again, after a bad line or a kill,
- * nothing is there twice.
+ * cmd_import.c: `muster import`: stores exports as history. It gathers samples by node until they fill a few batches,
+ * drops samples that are stored already, and stores the rest. Repeating an import after a bad line or a kill stores
+ * nothing twice.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -64,7 +64,7 @@ struct point {
 struct a_node {
     char key[NODE_KEY_MAX], address[64];
     struct node_fact fact;
-    bool changed; /* facts, since they were told */
+    bool changed; /* facts, since they were last sent */
     struct import_sink_node *in;
 };
 
@@ -144,7 +144,7 @@ static int tell_node(struct import *x, struct a_node *n, struct err *err)
     return r;
 }
 
-/* ---- what is there already ---- */
+/* ---- stored samples ---- */
 
 COMPARE(by_series, struct point,
         ORDER(x->slot, y->slot) ?: ORDER(x->metric, y->metric) ?: ORDER(x->at_ms, y->at_ms) ?: ORDER(x->v, y->v))
@@ -211,7 +211,7 @@ static int leave_out(struct import *x, struct err *err)
 
 COMPARE(by_time, struct point, ORDER(x->at_ms, y->at_ms) ?: by_series(x, y))
 
-/* Named by what is in it: the same again is the same batch. */
+/* A hash of the content: the same content is the same batch. */
 static uint64_t name_of(const struct a_node *n, const struct batch *b)
 {
     AUTO_BUF all = BUF_INIT((size_t)1 << 30);
@@ -251,7 +251,7 @@ static int put_batch(struct import *x, struct gather *g, struct err *err)
     return r;
 }
 
-/* Those not yet out, one value per series and moment; a second one waits for the next round. */
+/* Stores one value per series and time; a second value waits for the next round. */
 static int put_round(struct import *x, struct gather *g, size_t columns, bool *ret_more, struct err *err)
 {
     size_t most = MAX(1u, MIN((size_t)TICKS_MAX, CELLS_MOST / MAX(columns, 1u)));

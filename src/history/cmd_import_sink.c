@@ -11,11 +11,11 @@
 #include "uplink/packets.h"
 
 enum {
-    FLUSH_BYTES = 16 << 20, /* under way to the disk */
+    FLUSH_BYTES = 16 << 20, /* pending writes to the disk */
     POST_BYTES = 4 << 20,   /* in one request */
-    POST_COST = 24 << 20,   /* what one request may unpack to, well below the hub's own limit */
+    POST_COST = 24 << 20,   /* maximum unpacked size of a request, well below the hub's own limit */
     POST_BATCHES = 64,
-    TRIES_MS = 120000, /* how long a hub may be away or busy */
+    TRIES_MS = 120000, /* maximum time a hub may be unreachable or busy */
 };
 
 struct import_sink_node {
@@ -39,18 +39,18 @@ struct import_sink {
     struct import_sink_node **nodes;
     size_t n, cap;
     struct buf frame;
-    uint64_t flying; /* bytes under way to the disk */
-    int failed;      /* an append did */
+    uint64_t flying; /* bytes of pending writes to the disk */
+    int failed;      /* an append failed */
     struct answer answer;
 };
 
 int import_sink_open(struct import_sink **ret, const char *data, const struct client_conf *client, struct err *err)
 {
-    /* what is stored is coded again by the store: speed counts here */
+    /* the store encodes the data again: speed counts here */
     struct import_sink *l =
         NEW(struct import_sink, .enc = wire_enc_new(1), .frame = BUF_INIT(WIRE_BODY_MAX), .client = client);
     int r = 0;
-    if (data) /* without a clock: what is old is kept, and goes when a hub with its own rules opens the folder */
+    if (data) /* without a clock: old data is kept until a hub with its own rules opens the folder */
         r = store_open(&l->store, &(struct store_conf){.dir = data, .decoder = &hub_decoder}, NULL, err);
     if (r < 0) {
         import_sink_close(l);
@@ -285,7 +285,7 @@ void import_sink_mark(struct import_sink *l, const char *node, int64_t first_ms,
         store_put(l->store, STORE_USAGE_MARK, &(struct usage_mark){node, at, MAX(1, clock_wall_ms())}, 1, NULL, NULL);
 }
 
-/* What is there already stays: an admin's name, where it came from, facts that are newer. */
+/* Existing values are kept: an admin's name, the address, newer facts. */
 struct find_node {
     const char *key;
     struct store_node rec;

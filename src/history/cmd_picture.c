@@ -151,7 +151,7 @@ int picture_draw(const struct picture *p, enum plot_format format, struct buf *r
 
 /* ---- a terminal ---- */
 
-/* One series at even steps: the mean of what falls into one, else what was there last. */
+/* One series at even steps: the mean of the values in a step, else the last value. */
 static void even(const struct picture *p, const double *v, double *to, size_t n)
 {
     int64_t from = p->at_ms[0], span = p->at_ms[p->n - 1] - from + 1;

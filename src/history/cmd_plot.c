@@ -14,7 +14,7 @@
 #include "dask/job.h"
 #include "history/cmd_picture.h"
 
-#define POINTS   "1500" /* asked of a hub: more than a picture can show */
+#define POINTS   "1500" /* requested from a hub: more than a picture can show */
 #define INCH     72.0
 #define INCH_MAX 200
 #define OUT_MAX  (256u << 20)
@@ -100,7 +100,7 @@ static int read_metrics(const struct plot_conf *conf, const char *otherwise, str
     return s->n_metrics ? -1 : cli_fail(&plot_help, EXIT_USAGE, "--metrics: expected a name");
 }
 
-/* Inches, or columns and lines; 0 where not told. */
+/* Inches, or columns and lines; 0 if not set. */
 static int read_size(const char *flag, const char *text, bool term, double *ret)
 {
     int64_t milli = 0;
@@ -240,7 +240,7 @@ static int ask_hub(const struct plot_conf *conf, const struct sheet *s, struct b
     return r;
 }
 
-/* The series of each metric together, in the order they were asked for. */
+/* Draws the series of each metric together, in the order of the metrics on the command line. */
 static int draw_lines(const struct plot_conf *conf, struct sheet *s, const struct lines *l)
 {
     size_t n = l->v[0].chart.n, at = 0;

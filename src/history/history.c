@@ -214,11 +214,11 @@ static int resolve_metrics(const struct history_words *w, const struct view *v, 
 
 /* ---- which devices ---- */
 
-/* A word for devices, taken apart once. */
+/* A device pattern, parsed once. */
 struct aim {
-    struct str all, node, index; /* node:index, where there is a colon */
+    struct str all, node, index; /* node:index, if there is a colon */
     bool pattern, colon, hit;
-    bool placed; /* a node is called what stands before the colon: it is no uuid */
+    bool placed; /* a node has the name before the colon: the word is no uuid */
 };
 
 static bool fits(struct str word, bool pattern, const char *text)
@@ -257,8 +257,8 @@ struct aims {
 };
 
 /*
- * Which devices of a node: picked[i]. True: the node itself was asked for too. A retired node answers to its own name
- * only, not to a pattern.
+ * Selects devices of a node: picked[i]. True: the node itself is selected, too. A retired node matches only its own
+ * name, not a pattern.
  */
 static bool pick_devices(struct aims *w, const struct node_now *n, bool *picked)
 {
@@ -472,7 +472,7 @@ bool history_query_key(const struct history_query *q, uint64_t seed, struct hist
 {
     int64_t to_ms = (q->to_ms + q->step_ms - 1) / q->step_ms * q->step_ms;
 
-    if (q->chosen) { /* then coarser tiers may be looked into: when, and up to where */
+    if (q->chosen) { /* coarser tiers may be read: up to the end of the hour, and never for the last hour */
         to_ms = (to_ms + HOUR_MS - 1) / HOUR_MS * HOUR_MS;
         if (q->to_ms > q->now_ms - HOUR_MS)
             return false;

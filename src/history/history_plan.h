@@ -1,4 +1,4 @@
-/* history_plan.h: a resolved query: what history.c makes of words and history_run.c answers. */
+/* history_plan.h: a resolved query: made by history.c from words, run by history_run.c. */
 #pragma once
 
 #include "history/card.h"
@@ -16,38 +16,38 @@ enum fold { FOLD_MEAN, FOLD_SUM, FOLD_MIN, FOLD_MAX, FOLDS };
 struct plan_metric {
     char name[64];
     int no;     /* enum metric, or -1: declared at run time */
-    bool maybe; /* found by a pattern or custom: left out where it has no values */
+    bool maybe; /* found by a pattern or custom: omitted if it has no values */
 };
 
-struct plan_scale { /* of one metric on one node; all zero: not there */
+struct plan_scale { /* of one metric on one node; all zero: the node lacks it */
     int64_t per;
     uint8_t unit, kind;
     bool device, node;
 };
 
-struct plan_asked { /* of the query's metrics those that devices have, or nodes themselves: as the store is asked */
+struct plan_asked { /* the query's metrics that devices have, or that nodes have, as passed to the store */
     size_t n;
     size_t *which;
     const char **names;
     int *known;
 };
 
-struct plan_scales { /* of most nodes the same */
+struct plan_scales { /* shared by most nodes */
     struct plan_asked of_devices, of_node;
     struct plan_scale v[]; /* one for each metric */
 };
 
 struct plan_node {
-    struct card *card; /* its own count of it */
-    bool self;         /* its own metrics, too */
+    struct card *card; /* its own reference */
+    bool self;         /* include its own metrics */
     const struct plan_scales *scales;
 };
 
 struct history_query {
     struct arena mem;
     int64_t from_ms, to_ms, step_ms, now_ms;
-    bool chosen; /* the step is ours, so it may become coarser where only coarser tiers have anything */
-    bool usual;  /* no agg was asked for: avg, or rate of a counter */
+    bool chosen; /* muster chose the step: it may become coarser where only coarser tiers have data */
+    bool usual;  /* no agg parameter: avg, or rate of a counter */
     size_t n_aggs, n_metrics, n_nodes, n_series;
     enum agg aggs[AGGS];
     enum group group;
@@ -56,9 +56,10 @@ struct history_query {
     size_t n_read; /* series of devices, before they are grouped */
     struct plan_node *nodes;
     const struct plan_scales *scales; /* made last, */
-    const struct node_now *scaled;    /* for this node; not to be looked at after it was resolved */
+    const struct node_now *scaled;    /* for this node; invalid after the query was resolved */
     bool custom;                      /* some of its metrics were declared by nodes */
-    struct people *people;            /* who is who; NULL: logins are persons */
-    int64_t graphics_mem;             /* processes that only draw and have less hold nothing; 0: every process holds */
+    struct people *people;            /* identity mapping; NULL: logins are persons */
+    int64_t graphics_mem;             /* memory below which graphics processes do not count as holders; 0: every process
+                                       * counts */
     struct plan_metric metrics[PLAN_METRICS]; /* n_metrics of them; the rest was never written */
 };

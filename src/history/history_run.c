@@ -1,6 +1,6 @@
 /*
- * history_run.c: answers a query about history out of the store, node by node: bins become numbers, and numbers of
- * several devices become one where a group was asked for. It knows nothing of live state, so it runs on any thread.
+ * history_run.c: runs a query of history on the store, node by node: bins become numbers, and with a group the numbers
+ * of several devices become one. It does not use live state, so it runs on any thread.
  */
 #include <errno.h>
 
@@ -11,11 +11,11 @@
 #include "history/history_plan.h"
 #include "history/holds.h"
 
-#define AHEAD_BINS    (1u << 20) /* of nodes that are asked in one question: 40 MB */
-#define LARGE         20000000   /* values to be read, which takes longer than 50 ms: worth a few threads */
-#define LARGE_BINS    (1u << 14) /* of nodes they are asked at once: so much is in memory besides */
-#define RATE_BACK_MS  120000ll   /* a counter's value this old still tells a rate; older is a gap */
-#define LATELY_MS     HOUR_MS    /* newer than this nothing can have left the raw tier */
+#define AHEAD_BINS    (1u << 20) /* maximum for nodes read in one query: 40 MB */
+#define LARGE         20000000   /* values to read that need more than 50 ms: worth a few threads */
+#define LARGE_BINS    (1u << 14) /* maximum for nodes read concurrently: additional memory */
+#define RATE_BACK_MS  120000ll   /* maximum age of a counter's value for a rate; older is a gap */
+#define LATELY_MS     HOUR_MS    /* newer data cannot have left the raw tier */
 #define AVERAGE_EXTRA 100
 
 /* ---- bins to numbers ---- */
@@ -65,12 +65,12 @@ static int64_t bin_rate(const struct bin *b, size_t i, int64_t step_ms)
             __int128 grew = b[i].last >= b[i - k].last ? (__int128)b[i].last - b[i - k].last : b[i].last;
             return divided(grew * unit, (__int128)step_ms * (__int128)k);
         }
-    if (b[i].count < 2 || b[i].last < b[i].min) /* the first after a gap: what it tells by itself */
+    if (b[i].count < 2 || b[i].last < b[i].min) /* the first after a gap: the rate within the bin */
         return SERIES_NONE;
     return divided(((__int128)b[i].last - b[i].min) * unit * b[i].count, (__int128)step_ms * (b[i].count - 1));
 }
 
-/* One of the numbers of bin i. */
+/* The number of bin i. */
 static inline int64_t bin_number(const struct bin *b, size_t i, enum agg agg, int64_t step_ms)
 {
     switch (agg) {
@@ -97,7 +97,7 @@ static inline void fold_as(const struct bin *b, size_t i, size_t end, enum agg a
         *v++ = b[i].count ? bin_number(b, i, agg, step_ms) : SERIES_NONE;
 }
 
-/* By itself, so that the two below, which are asked for most, are short. */
+/* A separate function, so that the two common ones below are short. */
 __attribute__((noinline)) static void fold_other(const struct bin *b, size_t i, size_t end, enum agg agg,
                                                  int64_t step_ms, int64_t *v)
 {
@@ -122,8 +122,8 @@ struct heap { /* of numbers: one group's metric under one agg */
     const char *metric, *unit;
     enum agg agg;
     int64_t per;               /* of the devices' numbers */
-    size_t devices, at, first; /* first: of a node's devices the first it has */
-    bool whole;                /* v is what is told: there is nothing to divide */
+    size_t devices, at, first; /* first: the first device of a node */
+    bool whole;                /* v is the final value: no division needed */
     int64_t *v;
     uint32_t *count;
 };
@@ -139,11 +139,11 @@ struct run {
     bool any, sums;  /* sums: adds_up */
     struct heap *heaps;
     size_t n_heaps, n_rooms, cap_heaps; /* n_rooms: have v and count, in use or not */
-    struct holds holds;                 /* of the node at hand, where the group is by user */
+    struct holds holds;                 /* of the current node, if the group is by user */
     int64_t *held;                      /* one series of one user */
-    bool too_much;                      /* more groups than are given at once */
-    size_t next_heap;                   /* likely to be added to: devices come with their metrics in the same order */
-    struct history *ahead;              /* of the next nodes */
+    bool too_much;                      /* more groups than the limit */
+    size_t next_heap;                   /* likely next heap: devices come with their metrics in the same order */
+    struct history *ahead;              /* results of the next nodes */
     size_t n_ahead, next_ahead;
 };
 
@@ -168,7 +168,7 @@ static const char *unit_of(enum agg agg, uint8_t unit)
     return agg == AGG_COUNT ? "" : agg == AGG_RATE ? rate_unit(unit) : unit < UNIT_COUNT ? unit_names[unit] : "";
 }
 
-/* One more, with the room of one that ended, where there is one: by node there are many, a few at a time. */
+/* Adds a heap, and reuses the memory of an ended one: by node there are many, a few at a time. */
 static struct heap *heap_room(struct run *r, bool zero)
 {
     VEC_ROOM(r->heaps, r->n_heaps, r->cap_heaps);
@@ -205,7 +205,7 @@ static bool heap_fits(const struct run *r, const struct heap *h, const struct se
                                           : h->model && s->model && strcmp(h->model, s->model) == 0;
 }
 
-/* The one it goes to, from the likely one on; NULL: there is none yet. */
+/* Finds the heap of a series, starting at the likely one; NULL if none. */
 static struct heap *heap_find(const struct run *r, const struct series *s, enum agg agg)
 {
     size_t first = r->next_heap < r->n_heaps ? r->next_heap : 0;
@@ -250,7 +250,7 @@ static struct heap *heap_open(struct run *r, const struct heap *as)
     return h;
 }
 
-/* was NULL: it is not known, or there were several. */
+/* was NULL: unknown, or several models. */
 static bool same_model(const char *was, const char *model)
 {
     return was == model || (was && model && strcmp(was, model) == 0);
@@ -356,13 +356,13 @@ static void fold_series(struct run *r, const struct bin *b, enum agg agg)
 {
     history_fold_bins(b, r->before, r->n, agg, r->frame.step_ms, r->v);
     if (agg == AGG_RATE && r->frame.to_ms > r->q->now_ms)
-        r->v[r->n - 1] = SERIES_NONE; /* this bin is not over: its newest value is of some moment within it */
+        r->v[r->n - 1] = SERIES_NONE; /* this bin is not over: its newest value is from some time within it */
 }
 
-/* What a node's devices have in a bin, where only what they add up to is asked for. */
+/* A bin of a node's devices, if only their sum is needed. */
 struct node_bin {
-    size_t devices; /* that have samples in it */
-    uint32_t each;  /* so many */
+    size_t devices; /* devices with samples in it */
+    uint32_t each;  /* samples of each device */
     __int128 sum;
 };
 
@@ -590,13 +590,13 @@ static unsigned fields_of(const struct history_query *q)
     return fields ? fields : BIN_SUM;
 }
 
-/* What is asked of a node at once: its devices, or itself; all metrics that these have. */
+/* One read of a node: its devices, or the node itself, with all their metrics. */
 struct node_ask {
     struct history_ask ask;
     const struct plan_asked *asked;
 };
 
-/* False: there is nothing to ask. */
+/* False: nothing to read. */
 static bool node_ask_make(struct node_ask *k, const struct run *r, const struct plan_node *p, bool self)
 {
     static const char *const itself[] = {""};
@@ -687,7 +687,7 @@ static int ask_node(struct run *r, const struct plan_node *p, bool self, struct 
         return 0;
     struct history h = {0};
     struct coarser more = {.tier = -1};
-    if (r->next_ahead < r->n_ahead) { /* they were asked in this order */
+    if (r->next_ahead < r->n_ahead) { /* read ahead in this order */
         h = r->ahead[r->next_ahead];
         r->ahead[r->next_ahead++] = (struct history){0};
     } else {
@@ -767,7 +767,7 @@ int history_query_run(const struct history_query *q, const struct past_source *p
     int code = 0;
     size_t i, tried = 0;
 
-    /* What was a fine step once may lie beyond what the raw tier keeps: then the coarser ones are asked. */
+    /* A fine step may be older than the raw tier keeps: then try coarser steps. */
     for (i = 0; code == 0 && i < ARRAY_LEN(tries); i++) {
         if (i > 0 && (!q->chosen || q->tier >= 0 || tries[i] <= q->step_ms || q->to_ms > q->now_ms - LATELY_MS))
             continue;

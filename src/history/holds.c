@@ -76,7 +76,7 @@ static void set_bins(uint64_t *bins, size_t from, size_t to)
         bins[from / 64] |= 1ull << from % 64;
 }
 
-/* Under which names a record counts. Teams are those of when it began, or of the beginning of what is asked for. */
+/* The names under which a record counts. Teams are those at its start, or at the start of the query. */
 static size_t names_of(const struct reading *k, const struct proc_span *p, const char *names[TEAMS_MAX])
 {
     const struct people *c = k->q->people;

@@ -1,4 +1,4 @@
-/* key.h: tells one question about history from another: 128 bits over everything it was resolved to. */
+/* key.h: identifies a query of history: 128 bits over its resolved form. */
 #pragma once
 
 #include <stdint.h>

@@ -22,7 +22,7 @@ static void see(struct on_devices *people, const struct node_now *n, const struc
                 const struct proc_now *use)
 {
     if (!proc_person(use)[0] && use->fact->user[0])
-        return; /* nobody's */
+        return; /* unowned */
     struct person_now *p = person(people, proc_person(use));
     see_login(p, use->fact->user);
     struct holding *h = p->n ? &p->v[p->n - 1] : NULL;

@@ -1,32 +1,32 @@
-/* on_devices.h: which person is on which devices: now, from a view; and in the past, from process records. */
+/* on_devices.h: the persons and their devices: now, from a view; and in the past, from process records. */
 #pragma once
 
 #include "base/mem.h"
 #include "history/history.h"
 #include "model/now.h"
 
-/* One device a person is on. */
+/* A device that a person uses. */
 struct holding {
     const struct node_now *node;
     const struct device_now *device;
     int64_t mem;      /* of this person's processes; -1 unknown */
-    int64_t since_ms; /* the first of them was there; 0 unknown */
+    int64_t since_ms; /* start of the first of them; 0 unknown */
     const char *program;
     size_t n_procs;
 };
 
 #define PERSON_LOGINS 8
 struct person_now {
-    const char *name; /* a person, or a login that nobody is told of; "" is whoever could not be found out */
+    const char *name; /* a person, or a login without a mapping; "": unknown user */
     size_t n_logins;
-    const char *logins[PERSON_LOGINS]; /* under which they are on devices now, the first few */
+    const char *logins[PERSON_LOGINS]; /* their logins on devices now, the first few */
     size_t n, cap, idle;
-    struct holding *v; /* by node, then as the node counts them */
+    struct holding *v; /* by node, then by device index */
     int64_t mem, since_ms;
-    double used; /* GPUs with data; one that several persons are on is split by the memory of their processes */
+    double used; /* GPUs with data; a GPU shared by persons is split by the memory of their processes */
 };
 
-/* Everything borrows from the view but the arrays. Most devices first, then by name. */
+/* All pointers except the arrays are borrowed from the view. Most devices first, then by name. */
 struct on_devices {
     size_t n, cap;
     struct person_now *v;
@@ -34,13 +34,13 @@ struct on_devices {
 void on_devices_of(const struct view *v, struct on_devices *ret);
 void on_devices_fini(struct on_devices *p);
 
-/* A stretch of time in which a process, or a person, was seen on a device. */
+/* A period in which a process, or a person, was seen on a device. */
 struct span {
     char node[NODE_KEY_MAX], device[UUID_MAX], user[64], program[64];
-    int32_t pid; /* 0: of a person, not of one process */
-    bool ended;  /* false: still there when last heard of */
+    int32_t pid; /* 0: a person's span, not one process */
+    bool ended;  /* false: still there at the last report */
     int64_t first_ms, last_ms, mem;
-    int64_t start_ms; /* the oldest of its processes began; 0 unknown */
+    int64_t start_ms; /* start of its oldest process; 0 unknown */
     int64_t uid;      /* -1 unknown */
     uint32_t procs;
 };
@@ -48,19 +48,19 @@ struct span {
 struct span_ask {
     const char *node, *device;                          /* key, uuid; NULL: all */
     const char *user;                                   /* NULL: all */
-    bool (*keep)(void *arg, const struct proc_span *p); /* which of them; NULL: all */
+    bool (*keep)(void *arg, const struct proc_span *p); /* filter; NULL: all */
     void *arg;
     int64_t from_ms, to_ms;
-    bool by_user;   /* one span for what a person's processes on a device cover together */
-    int64_t gap_ms; /* by_user: two stretches no further apart are one */
+    bool by_user;   /* merge a person's processes on a device into one span */
+    int64_t gap_ms; /* by_user: maximum gap between two spans to merge */
     size_t limit;
 };
 
 struct spans {
     size_t n, cap;
-    struct span *v; /* by node, device, beginning */
-    bool more;      /* limit was reached: the rest is left out */
+    struct span *v; /* by node, device, start */
+    bool more;      /* limit was reached: the rest is omitted */
 };
-/* Out of past's process records, on any thread. 0 or -errno. ret is ended with spans_fini in any case. */
+/* From past's process records. Thread-safe. Returns 0 or -errno. Call spans_fini() in both cases. */
 int spans_of(const struct span_ask *ask, const struct past_source *past, struct spans *ret, struct err *err);
 void spans_fini(struct spans *s);

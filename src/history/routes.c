@@ -1,4 +1,4 @@
-/* routes.c: the route /api/v1/history: words in, columns of numbers out. The reading itself happens beside the loop. */
+/* routes.c: the route /api/v1/history: words in, columns of numbers out. A worker thread reads the data. */
 
 #include "history/routes.h"
 #include "base/mem.h"
@@ -113,10 +113,10 @@ static void history_run(struct past_ask *k, const struct past_source *past, stru
     reply_if_wrong(rp, r, HISTORY_MAX, &err);
 }
 
-/* The same was asked before, and all it is made of is as it was then. */
+/* Sends a cached response if the same query ran before and its data is unchanged. */
 static bool give_again(struct api *a, struct request *rq, const struct history_job *job, struct reply *rp)
 {
-    bool fresh = str_find(rq->header(rq, "Cache-Control"), "no-cache") >= 0; /* whoever wants it read anew */
+    bool fresh = str_find(rq->header(rq, "Cache-Control"), "no-cache") >= 0; /* the client bypasses the cache */
     struct blob *b = job->stamp && !fresh ? answers_get(a->answers, &job->key, a->hub->store) : NULL;
 
     if (!b)
@@ -180,7 +180,7 @@ static int format_of(struct str word)
     return -1;
 }
 
-/* The node of the one device that is asked for as node:index, or NULL: then every node's names are looked at. */
+/* The node, if the only device is given as node:index; NULL: the names of all nodes must be checked. */
 static const struct node_now *only_node(const struct live *l, const struct history_words *w)
 {
     struct str word = w->devices[0];

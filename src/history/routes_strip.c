@@ -1,5 +1,5 @@
-/* routes_strip.c: the route /api/v1/strip: the night strip, as JSON for the page or as a picture. Read and drawn beside
- * the loop. */
+/* routes_strip.c: the route /api/v1/strip: the night strip, as JSON for the page or as a picture. A worker thread reads
+ * and draws it. */
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"

@@ -1,4 +1,4 @@
-/* routes_travel.c: the route /api/v1/state?at=TIME: the whole cluster as it was, read beside the loop. */
+/* routes_travel.c: the route /api/v1/state?at=TIME: the whole cluster as it was, read on a worker thread. */
 #include <errno.h>
 
 #include "base/mem.h"
@@ -134,8 +134,8 @@ struct states_job {
         char name[NAME_MAX_LEN], address[64];
         const char *status;
         int64_t at_ms; /* newest entry; 0: never */
-        bool shown;    /* its data is: vesta shows none of a host that is down, unless it is asked for alone */
-        char *now;     /* what is known without reading; NULL: nothing */
+        bool shown;    /* show its data: vesta hides a host that is down, unless the request is for this host alone */
+        char *now;     /* JSON known without reading the store; NULL: none */
     } * hosts;
 };
 
@@ -155,9 +155,9 @@ static int states_host(struct states_job *job, size_t i, const struct past_sourc
     size_t n = 0, asked = r > 0 ? (size_t)r : 0;
     for (size_t k = 0; r >= 0 && k < asked; k++) {
         r = past_stopped(past) ? -ECANCELED : 0;
-        travel_to(job->travel, at_ms[k], minutes ? TRAVEL_MINUTE : at_ms[k]); /* samples, however long ago */
+        travel_to(job->travel, at_ms[k], minutes ? TRAVEL_MINUTE : at_ms[k]); /* samples, of any age */
         if (r == 0 && (r = travel_node(job->travel, i, past, &entries[n], err)) == 1) {
-            entries[n].at_ms = entries[n].at_ms ?: at_ms[k]; /* there was one, whatever is known of it */
+            entries[n].at_ms = entries[n].at_ms ?: at_ms[k]; /* an entry exists, even without values */
             n++;
         }
     }
@@ -176,7 +176,7 @@ static void states_run(struct past_ask *k, const struct past_source *past, struc
     buf_addc(&rp->body, '{');
     for (size_t i = 0; i < job->n && !rp->body.err; i++) {
         if (i && strcmp(job->hosts[i - 1].name, job->hosts[i].name) == 0)
-            continue; /* a key once; twins stand side by side */
+            continue; /* one key; duplicates are adjacent */
         int r = states_host(job, i, past, &rp->body, &err);
         if (r < 0) {
             reply_failed(rp, r, &err);
@@ -198,7 +198,7 @@ static void states_end(struct past_ask *k)
     free(job);
 }
 
-/* "host":{...} of a node whose values are at hand. */
+/* "host":{...} of a node whose values are in memory. */
 static char *states_now(const struct view *v, const struct node_now *n, bool alone)
 {
     AUTO_BUF b = BUF_INIT(TRAVEL_MAX);

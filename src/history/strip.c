@@ -1,5 +1,5 @@
-/* strip.c: reads what a night strip shows: work and power out of history, who was there out of process records, what
- * was booked, and when a node or a GPU was not to be heard. */
+/* strip.c: reads the data of a night strip: activity and power from history, users from process records, bookings, and
+ * the times when a node or a GPU did not report. */
 #include "history/strip.h"
 
 #include <errno.h>
@@ -12,11 +12,11 @@
 #include "now/live.h"
 #include "store/records.h"
 
-#define STRIP_POINTS 340 /* bins, fewer of many GPUs: a day in 5 minutes, a week in 30 */
+#define STRIP_POINTS 340 /* bins, fewer for many GPUs: a day in 5 minutes, a week in 30 */
 #define CELLS_WANTED 3000000
-#define EVENTS_MAX   10000 /* the newest of the time shown */
-#define TOGETHER_MAX 64    /* different people on one GPU in the time shown */
-#define NAMES_MAX    3     /* of those who are on it at once; the rest is a number */
+#define EVENTS_MAX   10000 /* the newest of the time range */
+#define TOGETHER_MAX 64    /* different people on one GPU in the time range */
+#define NAMES_MAX    3     /* names shown in one bin; the rest is a number */
 #define SAID_MAX     200
 
 const char *const strip_sort_words[STRIP_SORTS + 1] = {"node", "work", "idle", NULL};
@@ -49,7 +49,7 @@ static void add_wrong(struct strip *s, struct strip_row *row, enum wrong what, i
     r->wrong = v;
 }
 
-/* What is wrong with it at this moment. */
+/* What is wrong with it now. */
 static void take_state(struct strip *s, struct strip_row *row, const struct node_now *n, const struct device_now *d)
 {
     int64_t now = s->now_ms;
@@ -132,7 +132,7 @@ int strip_new(struct history_words *words, const struct view *v, const struct st
     if (!words->from.len && !words->to.len)
         words->from = STR("-24h");
     if (!told)
-        words->points = STR("24"); /* until it is known of which devices */
+        words->points = STR("24"); /* until the devices are known */
     words->group = words->fold = words->tier = str_of("");
     words->n_aggs = 0;
     words->metrics[0] = STR("util");
@@ -178,7 +178,7 @@ void strip_free(struct strip *s)
 struct reading {
     struct strip *s;
     struct lookup rows; /* by device */
-    bool *moved;        /* of the row at hand: bins in which it worked, by what states go by */
+    bool *moved;        /* of the current row: bins in which it was busy, by the rule of states */
 };
 
 static void start_rows(void *arg, const struct series_frame *f)
@@ -284,7 +284,7 @@ static void add_stretch(struct strip *s, struct night_stretch **v, size_t *n, si
     (*v)[(*n)++] = (struct night_stretch){(uint32_t)from, (uint32_t)to, who};
 }
 
-/* Those on the device of a row, bin by bin; nobody where nothing is known of the bin. */
+/* The users on the device of a row, bin by bin; an empty set for unknown bins. */
 static void fill_sets(const struct strip *s, const struct strip_row *row, const struct holds *h, const size_t *who,
                       size_t n, uint64_t *sets)
 {
@@ -389,9 +389,9 @@ static void take_booking(void *arg, const struct booking *h)
     }
 }
 
-/* Events come newest first: an end is met before its beginning. */
+/* Events come newest first: an end comes before its start. */
 struct upset {
-    int64_t down, hung, lost; /* of a row: where what is looked at ended; 0: no end was met */
+    int64_t down, hung, lost; /* of a row: end of the current problem; 0: no end seen */
 };
 
 static void take_event_of(struct strip *s, struct strip_row *row, struct upset *u, const struct node_event *e)
@@ -404,7 +404,7 @@ static void take_event_of(struct strip *s, struct strip_row *row, struct upset *
     case EVENT_ANSWERS:
         u->hung = e->at_ms;
         break;
-    case EVENT_DOWN: /* code: silent for so many seconds by then */
+    case EVENT_DOWN: /* code: seconds without a report by then */
         add_wrong(s, row, WRONG_DOWN, e->at_ms - MIN(MAX(e->code, 0), 3600) * 1000, u->down, false);
         u->down = 0;
         break;
@@ -446,7 +446,8 @@ static int read_records(struct strip *s, const struct past_source *past, struct 
 
     for (size_t i = 0; i < s->n; i++) {
         v[i] = &s->rows[i];
-        if (to < s->now_ms && !v[i]->drawn.n_wrong) /* it may have ended later; what is wrong now is said already */
+        if (to < s->now_ms && !v[i]->drawn.n_wrong) /* it may have ended later; a problem that continues now is already
+                                                     * listed */
             upsets[v[i]->at].down = upsets[v[i]->at].lost = to;
     }
     SORT(v, s->n, by_device);

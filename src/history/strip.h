@@ -1,6 +1,6 @@
 /*
- * strip.h: the night strip's stretches: what every GPU did and whose it was, bin by bin, out of history, process
- * records, bookings and events. Made on the loop (strip_new), read on any thread (strip_run); the work is a query's of
+ * strip.h: the rows of the night strip: what every GPU did and whose it was, bin by bin, from history, process records,
+ * bookings and events. Made on the loop (strip_new), read on any thread (strip_run); the work is that of a query of
  * history.h. Private to history/.
  */
 #pragma once
@@ -17,26 +17,27 @@ struct strip_row {
     const char *node, *node_id, *device, *model;
     int32_t index, mig;
     enum dev_state state; /* now */
-    int64_t worked, idle; /* sums to sort by */
+    int64_t worked, idle; /* sort keys: sums */
     size_t at;
     int8_t *work;
 };
 
 struct strip {
     struct arena mem;
-    struct history_query *query, *power; /* util and sm_active of each device; power of all */
+    struct history_query *query, *power; /* util and sm_active of each device; power in total */
     enum strip_sort sort;
-    int64_t now_ms, busy_util; /* at or above, in 0.01 %: work */
-    struct night night;        /* rows and columns come with strip_run */
+    int64_t now_ms, busy_util; /* busy from this value on, in 0.01 % */
+    struct night night;        /* strip_run fills rows and columns */
     size_t n;
-    struct strip_row *rows; /* of the query's devices, then as they are sorted */
+    struct strip_row *rows; /* in the query's order of devices, then sorted */
     int64_t step_ms;
     int64_t *watts;
     int32_t *free;
 };
 
 struct state_rule;
-/* words: device, from, to, points, step as history takes them, a day unless told. As history_query_new. */
+/* words: device, from, to, points and step, as in history, with a default of one day. Errors as in
+ * history_query_new. */
 int strip_new(struct history_words *words, const struct view *v, const struct state_rule *rule, int64_t now_ms,
               bool (*keep)(void *arg, const struct node_now *n, const struct device_now *d), void *arg,
               struct strip **ret, struct err *err);

@@ -8,10 +8,10 @@
 #include "base/order.h"
 #include "now/judge.h"
 
-struct stop { /* what is kept of a node now */
+struct stop { /* the current data of a node */
     char key[NODE_KEY_MAX], name[NAME_MAX_LEN], address[64];
     bool demo, retired, maintenance;
-    int64_t at_ms;         /* newest news; 0: never */
+    int64_t at_ms;         /* newest report; 0: never */
     struct node_fact fact; /* with its devices */
 };
 
@@ -81,7 +81,7 @@ struct values { /* of a device or of the node */
     size_t *n_custom;
 };
 
-/* The newest of the bins, and when: to the second, and never after the moment asked for. */
+/* The newest of the bins and its time: to the second, and never after at_ms. */
 static bool newest(const struct travel *t, const struct history *h, const struct bin *b, size_t *ret_i,
                    int64_t *ret_at_ms)
 {
@@ -156,7 +156,7 @@ static bool guess_work(const struct travel *t, const struct history *h, const st
     return true;
 }
 
-/* By the second, of the metrics that tell of work. */
+/* Reads the activity metrics by the second. */
 static int ask_work(const struct travel *t, const struct past_source *past, struct history_ask ask, struct node_now *n,
                     struct err *err)
 {
@@ -304,7 +304,7 @@ static int ask_procs(const struct travel *t, const struct past_source *past, str
 
 /* ---- a node ---- */
 
-/* was: what is known of then; its facts move into n. NULL, or without facts: as it is now. */
+/* was: the known state of then; its facts move into n. NULL, or without facts: as it is now. */
 static void start_node(const struct stop *s, struct node_was *was, struct node_now *n)
 {
     *n =
@@ -342,8 +342,8 @@ static void start_node(const struct stop *s, struct node_was *was, struct node_n
 }
 
 /*
- * A sender of vesta tells all of its GPUs in each post, while what a node had is known by the minute. So those that it
- * has had are looked for, and those of the newest post are the ones that were there.
+ * A sender of vesta reports all of its GPUs in each post, while past devices are known by the minute. So this reads all
+ * devices it has had and keeps those of the newest post.
  */
 static bool is_sender(const struct node_now *n)
 {
@@ -436,7 +436,7 @@ int travel_node(const struct travel *t, size_t i, const struct past_source *past
     r = ask_values(t, past, &n, SCOPE_DEVICE, err);
     if (r == 0)
         r = ask_values(t, past, &n, SCOPE_NODE, err);
-    if (n.collect == COLLECT_HUNG) /* its agent went on telling */
+    if (n.collect == COLLECT_HUNG) /* its agent still reported */
         n.at_ms = t->at_ms;
     if (is_sender(&n) && n.at_ms)
         keep_newest(&n);
