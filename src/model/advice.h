@@ -1,4 +1,4 @@
-/* advice.h: what there is to say of how a GPU is used: by which rule, since when, by which values (docs/advice.md). */
+/* advice.h: a finding about how a GPU is used: its rule, since when, and the values behind it (docs/advice.md). */
 #pragma once
 
 #include <stdbool.h>
@@ -15,14 +15,14 @@ struct advice_info {
     const char *name, *title, *remedy;
 };
 extern const struct advice_info advice_rules[ADVICE_COUNT];
-int advice_by_name(struct str name); /* -1: there is none */
+int advice_by_name(struct str name); /* -1 if not found */
 
 struct advice {
     enum advice_rule rule;
-    int64_t from_ms, ms; /* since when, and how long it was true in all */
-    bool now;            /* it still is, */
-    int64_t to_ms;       /* then: at this moment, the last of which it is known */
-    double lost;         /* share of that time that heeding it would give back; 0: nobody knows */
+    int64_t from_ms, ms; /* its start, and for how long in total it held */
+    bool now;            /* it still holds, */
+    int64_t to_ms;       /* with now: the time of the last known sample */
+    double lost;         /* share of that time that following the advice would save; 0: unknown */
     char evidence[200];  /* "active 59 %, SM 53 %, busiest process 1.0 cores" */
 };
 

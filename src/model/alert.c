@@ -1,4 +1,4 @@
-/* alert.c: copies alerts and silences, and tells which state an alert is in. */
+/* alert.c: copies alerts and silences, and computes the state of an alert. */
 #include "model/alert.h"
 
 #include "base/mem.h"
@@ -64,7 +64,7 @@ static bool fits_person(const char *pattern, const char *persons)
     return false;
 }
 
-/* By name, never by pattern: somebody's name may have a star in it. */
+/* By name, never by pattern: a person's name may contain a star. */
 bool alert_concerns(const struct alert *a, const char *person)
 {
     return str_listed(a->person, str_of(person));

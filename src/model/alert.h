@@ -1,6 +1,6 @@
 /*
- * alert.h: something is wrong now, or was: which rule found it, with what, since when. All text is borrowed, and never
- * NULL in what is handed out.
+ * alert.h: a current or past alert: its rule, its subject, its start. All text is borrowed, and never NULL in alerts
+ * that muster returns.
  */
 #pragma once
 
@@ -26,7 +26,7 @@ enum alert_state { ALERT_PENDING, ALERT_FIRING, ALERT_RESOLVED, ALERT_STATES };
 extern const char *const alert_words[ALERT_STATES];
 enum alert_state alert_state(const struct alert *a);
 
-/* Nothing is told of alerts that fit, until it ends. */
+/* Mutes matching alerts until it expires. */
 struct silence {
 #define FIELD(no, field, type, column, json, most) RECORD_##type field;
 #define KEY                                        FIELD

@@ -1,7 +1,7 @@
 /*
- * fact.h: what seldom changes: the node, its devices, its processes, metrics declared at run time.
- * They travel as blobs named by their content (wire/), only when they change.
- * Text is capped here, checked where it enters (wire/): valid UTF-8, no control characters.
+ * fact.h: data that rarely changes: the node, its devices, its processes, metrics declared at run time. Agents send it
+ * as blobs named by their content (wire/), only when it changes. Text is capped here, checked where it enters (wire/):
+ * valid UTF-8, no control characters.
  */
 #pragma once
 
@@ -32,13 +32,13 @@ struct device_fact {
     char name[NAME_MAX_LEN];
     char serial[40];
     char pci[20];   /* 0000:05:00.0, lower case */
-    int32_t index;  /* as the driver counts now; may change at a reboot */
+    int32_t index;  /* as numbered by the driver now; may change at a reboot */
     int32_t minor;  /* /dev/nvidiaN, -1 unknown */
     int32_t mig;    /* instance number within the parent, -1 when not MIG */
     uint8_t vendor; /* enum vendor */
-    bool lost;      /* was there, is gone */
-    bool asleep;    /* runtime suspended; not woken to be asked */
-    char note[96];  /* why values are missing, in words; empty when all is well */
+    bool lost;      /* it was present before */
+    bool asleep;    /* runtime suspended; muster does not wake it */
+    char note[96];  /* why values are missing, as text; "": all are there */
 };
 
 struct custom_fact { /* a metric declared at run time; its id is METRIC_CUSTOM + position */
@@ -49,7 +49,7 @@ struct custom_fact { /* a metric declared at run time; its id is METRIC_CUSTOM +
 };
 
 struct node_fact {
-    char name[NAME_MAX_LEN]; /* host name, unless told otherwise */
+    char name[NAME_MAX_LEN]; /* host name by default */
 #define NUMBER(type, field, ...) type field;
 #define TEXT(size, field, ...)   char field[size];
 #include "model/node.def"
@@ -62,13 +62,14 @@ extern const struct record_kind node_facts;
 
 enum proc_kind { PROC_COMPUTE = 1, PROC_GRAPHICS = 2, PROC_MPS = 4 }; /* bits */
 
-/* A display server: it draws, and has less memory than graphics_mem, or nobody knows how much (-1). 0: none is one. */
+/* Whether it is a display server: graphics only, with less memory than graphics_mem, or unknown memory (-1).
+ * graphics_mem 0: never. */
 static inline bool proc_only_draws(uint8_t kind, int64_t mem, int64_t graphics_mem)
 {
     return kind == PROC_GRAPHICS && graphics_mem > 0 && mem < graphics_mem;
 }
 
-/* As a process's user: the driver lists it and ps does not know it. Web-GPU-Monitor's word; and what it means. */
+/* User name of a process that the driver lists and ps does not know, as in Web-GPU-Monitor; and its meaning. */
 #define PROC_GONE       "Zombie"
 #define PROC_GONE_WORDS "a process that is gone still holds memory"
 
@@ -80,16 +81,16 @@ struct proc_fact {
 #undef NUMBER
 #undef TEXT
 };
-extern const struct record_kind proc_wire, proc_shown; /* its fields in the order of each */
+extern const struct record_kind proc_wire, proc_shown; /* its fields in the order of the wire and of the state's JSON */
 
 struct proc_span {             /* a process on a device: start and end */
     const char *node, *device; /* key, uuid */
     struct proc_fact fact;
-    int64_t first_ms, last_ms; /* seen */
+    int64_t first_ms, last_ms; /* when seen */
     int64_t mem_max;
     bool ended;
     uint8_t kind; /* enum proc_kind bits; 0 unknown */
-    int32_t sm;   /* mean, 0.01 %, so far; -1 unknown */
+    int32_t sm;   /* mean so far, 0.01 %; -1 unknown */
 };
 extern const struct record_kind proc_record;
 
@@ -98,10 +99,10 @@ struct proc_list {
     struct proc_fact *v;
 };
 
-/* Their place among those of f; -1: not there. add: then it is, with nothing known of it, unless f is full. */
+/* The index among those of f; -1: not found. add: appends an unknown device or metric, unless f is full. */
 int node_fact_device(struct node_fact *f, const char *uuid, bool add);
 int node_fact_custom(struct node_fact *f, const char *name, bool add);
-/* Deep copies and ends; all accept zeroed structs. */
+/* Deep copies, and their fini; all accept zeroed structs. */
 void node_fact_fini(struct node_fact *f);
 void node_fact_copy(struct node_fact *to, const struct node_fact *from);
 void proc_list_fini(struct proc_list *l);
@@ -113,15 +114,15 @@ struct node_id {
 bool node_id_parse(struct str hex, struct node_id *ret);
 const char *node_id_text(const struct node_id *id, char out[33]);
 /*
- * Nodes without an agent of ours have keys that say where they come from, "ssh:gpu01", "file:gpu01", and an id made of
- * that: FNV-1a of the key, and FNV-1a of those eight bytes xor its length. (vesta's are the hub's own business.)
+ * Nodes without an agent have keys with their source, "ssh:gpu01", "file:gpu01", and an id derived from the key: FNV-1a
+ * of the key, and FNV-1a of those eight bytes xor its length. (The hub makes the keys of vesta's nodes.)
  */
 #define ORIGIN_NAME_MAX (NODE_KEY_MAX - 6)
-#define FILES_STALE_MS  500000 /* a sample of a `file:` node may be this old, as GPU Monitor's page had it */
+#define FILES_STALE_MS  500000 /* maximum age of a sample of a `file:` node, as in GPU Monitor */
 bool node_origin_ok(struct str key);
 void node_origin_id(struct str key, struct node_id *ret);
 
-/* What follows the colon of "dgx1:0": its index; of a MIG instance "0.1". Returns out. */
+/* The part after the colon of "dgx1:0": its index; for a MIG instance "0.1". Returns out. */
 const char *device_index_text(const struct device_fact *f, char out[24]);
 
 /* Names that enter from outside: non-empty, at most max bytes, valid UTF-8, no control characters, no '"', '\\' or '/'.

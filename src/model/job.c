@@ -74,7 +74,7 @@ static bool lists(const char *devices, const char *want)
 bool job_fits(const struct job_fact *j, const struct job_ask *ask)
 {
     bool begun = !ask->to_ms || j->start_ms < ask->to_ms;
-    /* one that took no time at all is there at its moment */
+    /* a job of zero length is present at its start */
     bool lasts = !j->end_ms || j->end_ms > ask->from_ms || (j->end_ms == j->start_ms && j->start_ms >= ask->from_ms);
 
     return begun && lasts && (!ask->parent || ask->parent == j->parent) && same(ask->node, j->node) &&

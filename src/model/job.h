@@ -1,7 +1,7 @@
 /*
- * job.h: a job: a labelled span of time: a command that `muster record` ran, a Dask job, a W&B run, a Slurm job. What
- * ran on which devices is joined by node, devices and time when somebody asks; nothing of it is written on samples.
- * All text is borrowed, and never NULL in what the store gives.
+ * job.h: a job is a labelled time range: a command of `muster record`, a Dask job, a W&B run, a Slurm job. Queries join
+ * jobs with devices by node, device and time; samples do not refer to jobs. All text is borrowed, and never NULL in
+ * results of the store.
  */
 #pragma once
 
@@ -24,34 +24,35 @@ struct job_fact {
 };
 extern const struct record_kind job_record;
 
-#define JOB_NO_PARENT (-1) /* of a change: it is a part of nothing any more */
-/* What is to be different; NULL, -1 for end, 0 for start and parent: left as it is. */
+#define JOB_NO_PARENT (-1) /* in a change: it is no longer a part of another job */
+/* The fields to change; NULL, -1 for end, 0 for start and parent: unchanged. */
 struct job_change {
     int64_t id, end_ms, start_ms, parent;
     const char *name, *person, *node, *devices, *pids, *attrs;
 };
 
-/* Those that overlap [from, to); empty, NULL and 0: any. */
+/* Selects jobs that overlap [from, to); "", NULL and 0: any. */
 struct job_ask {
-    int64_t from_ms, to_ms; /* to 0: without end */
+    int64_t from_ms, to_ms; /* to 0: no end */
     int64_t parent;
     const char *node, *device, *person, *kind;
     size_t limit;
-    bool (*stop)(void *arg); /* asked now and then; NULL: never */
+    bool (*stop)(void *arg); /* called periodically; NULL: never stops */
     void *stop_arg;
 };
 
 /* A copy in one piece, for free(). */
 struct job_fact *job_copy(const struct job_fact *j);
-/* With what is to be different: text borrowed from both. */
+/* Applies a change: text is borrowed from both. */
 struct job_fact job_changed(const struct job_fact *j, const struct job_change *c);
-/* What makes `is` of `was`, the same job: text borrowed from `is`. False: nothing that a change can say. */
+/* The change from `was` to `is`, the same job: text borrowed from `is`. False: no change that a job_change can
+ * express. */
 bool job_difference(const struct job_fact *was, const struct job_fact *is, struct job_change *ret);
 bool job_fits(const struct job_fact *j, const struct job_ask *ask);
 /* Newest first: by start, then by id. For qsort over pointers to them. */
 int job_order(const void *a, const void *b);
 
-/* Runs of W&B are jobs of this owner, and kind. */
+/* Owner, and kind, of jobs that are runs of W&B. */
 #define JOB_OWNER_WANDB "wandb"
 int64_t job_wandb_id(const char *team, const char *project, const char *run);
 

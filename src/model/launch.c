@@ -4,12 +4,12 @@
 #include "base/mem.h"
 #include "base/order.h"
 
-#define WORDS_MAX 512 /* of a command line that are looked at */
+#define WORDS_MAX 512 /* maximum words of a command line to check */
 #define PORT_MAX  5
 
 enum meets { MEETS_NOT, MEETS_AT, MEETS_PORT };
 static const struct {
-    const char *flag; /* with - for _ */
+    const char *flag; /* with - in place of _ */
     enum meets what;
 } flags[] = {{"--rdzv-endpoint", MEETS_AT},   {"--master-addr", MEETS_AT},         {"--master-port", MEETS_PORT},
              {"--main-process-ip", MEETS_AT}, {"--main-process-port", MEETS_PORT}, {"--dist-url", MEETS_AT},
@@ -79,14 +79,14 @@ bool launch_of_command(struct str cmd, char ret[LAUNCH_MAX])
     return at.len && tell(at, port, ret);
 }
 
-/* The variables that are looked at, and no other. What stands first counts most. */
+/* The only variables that are read, in order of precedence. */
 enum named { NAMED_SLURM, NAMED_ADDRESS, NAMED_PORT, NAMED_PMIX, NAMED_OMPI, NAMED_RUN, NAMED_COUNT };
 static const char *const variables[NAMED_COUNT] = {
     [NAMED_SLURM] = "SLURM_JOB_ID=",  [NAMED_ADDRESS] = "MASTER_ADDR=",          [NAMED_PORT] = "MASTER_PORT=",
     [NAMED_PMIX] = "PMIX_NAMESPACE=", [NAMED_OMPI] = "OMPI_MCA_ess_base_jobid=", [NAMED_RUN] = "TORCHELASTIC_RUN_ID=",
 };
 
-/* "mpi:…" and the like: a word of the launcher's own making. */
+/* "mpi:…" and the like: an identifier that the launcher made. */
 static bool tell_word(const char *kind, struct str word, char ret[LAUNCH_MAX])
 {
     size_t head = strlen(kind);

@@ -1,4 +1,4 @@
-/* metric.c: the table of metrics.def, and its values in words. */
+/* metric.c: the table of metrics.def, and its values as text. */
 #include "model/metric.h"
 
 #include <math.h>

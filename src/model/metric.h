@@ -42,16 +42,16 @@ struct metric_info {
     int64_t per; /* stored units per base unit */
     enum kind kind;
     enum scope scope;
-    const char *label, *help; /* what screens call it; what it is */
+    const char *label, *help; /* name on screens; explanation */
 };
 extern const struct metric_info metrics[M_COUNT];
 extern const char *const unit_names[UNIT_COUNT]; /* "", "ratio", "bytes", "bytes_per_second", "celsius", ... */
 
 int metric_by_name(struct str name);        /* enum metric, or -1 */
 int metric_by_no(uint16_t no);              /* enum metric, or -1 */
-const char *metric_label(const char *name); /* of its name; one declared at run time is called by that */
+const char *metric_label(const char *name); /* label for this name; the name itself for a metric declared at run time */
 
-/* One device (or node), one moment: what was read. Absent stays absent. */
+/* Values of one device (or node) at one time. Absent stays absent. */
 struct sample {
     int64_t at_ms;
     struct bits have;
@@ -68,13 +68,13 @@ static inline bool sample_has(const struct sample *s, enum metric m)
     return bits_has(&s->have, m);
 }
 
-/* Base unit as an exact decimal: what JSON, CSV and Prometheus carry. */
+/* Base unit as an exact decimal, for JSON, CSV and Prometheus. */
 int metric_base(struct buf *out, enum metric m, int64_t v);
-/* For people, short, with unit: "98 %", "79.1 GiB", "612 W", "sw power cap, idle". */
+/* For screens, short, with unit: "98 %", "79.1 GiB", "612 W", "sw power cap, idle". */
 int metric_human(struct buf *out, enum metric m, int64_t v);
 /* "9.8 kWh", "83 Wh", "4.2 Wh" */
 int energy_human(struct buf *out, double joules);
 
 /* Words of a throttle mask, comma separated; "none" for 0. Unknown bits as hex. */
 int throttle_words(struct buf *out, uint64_t mask);
-const char *throttle_word(unsigned bit); /* NULL: it has none, nor has any higher one */
+const char *throttle_word(unsigned bit); /* NULL: no name for this and all higher bits */

@@ -1,6 +1,6 @@
 /*
- * note.h: a note: bytes by kind and number, which its owner writes as it likes. Alerts, silences, messages still to be
- * sent, which report went out, counters: records that nobody asks for by anything but their kind.
+ * note.h: a note: bytes by kind and number, in a format of its owner. Alerts, silences, pending messages, sent reports,
+ * counters: records that are only read by kind.
  */
 #pragma once
 
@@ -22,14 +22,14 @@ enum note_kind {
     NOTE_KINDS
 };
 
-#define NOTE_MAX  (1u << 20) /* bytes of one */
+#define NOTE_MAX  (1u << 20) /* maximum size in bytes */
 #define NOTE_GONE (-1)
 
 struct note {
     int32_t kind;    /* enum note_kind */
     int64_t id;      /* above 0, by kind */
-    int64_t over_ms; /* from when on it is over, and may go with the other records in time; 0: it is open and stays;
-                        put NOTE_GONE: take it away */
+    int64_t over_ms; /* end of use, after which it expires like other records; 0: it is kept; put NOTE_GONE: delete
+                      * it */
     struct str bytes;
 };
 

@@ -26,7 +26,7 @@ void tally_add(struct tally *t, const struct view *v, const struct node_now *n)
     t->nodes++;
     for (size_t k = 0; k < n->n_devices && !n->unlisted; k++) {
         const struct device_now *d = &n->devices[k];
-        if (d->state <= DEV_IN_SIGHT && sample_has(&d->now, M_power)) /* of MIG instances only the GPU tells it */
+        if (d->state <= DEV_IN_SIGHT && sample_has(&d->now, M_power)) /* MIG instances: only the GPU reports power */
             t->power += d->now.v[M_power];
         if (device_is_parent(n, d))
             continue;
@@ -157,7 +157,7 @@ size_t device_user_names(const struct device_now *d, const char *ret[DEVICE_USER
     size_t n = 0;
     for (size_t i = 0; i < d->n_procs; i++) {
         const struct proc_now *p = &d->procs[i];
-        const char *who = proc_person(p)[0] ? proc_person(p) : p->fact->user; /* nobody's: at least the login */
+        const char *who = proc_person(p)[0] ? proc_person(p) : p->fact->user; /* unowned: use the login */
         if (!who[0])
             continue;
         size_t k = FIRST(n, e, strcmp(ret[e], who) == 0);

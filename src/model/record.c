@@ -34,7 +34,7 @@ static bool is_text(const struct record_field *f)
     return f->type == FIELD_TEXT || f->type == FIELD_NAME;
 }
 
-/* What is to be copied of a field; a BLOB's length is written before it, an end behind text. */
+/* The bytes to copy of a field; a BLOB has its length before it, text a NUL at the end. */
 static struct str field_bytes(const struct record_field *f, const void *record)
 {
     const char *at = record_array(f, record);

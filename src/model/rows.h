@@ -16,14 +16,14 @@ struct column_spec {
     enum cell_type type;
     int64_t per; /* CELL_FIXED: stored per base */
     bool right;  /* align right on screens */
-    int weight;  /* columns with the least weight go first when the screen is narrow */
+    int weight;  /* columns with the smallest weight are dropped first on a narrow screen */
 };
 
 struct cell {
     bool absent;
     int64_t i;
     char *json_text; /* CELL_TEXT: the value */
-    char *screen;    /* what a person sees, when it differs; NULL: derived */
+    char *screen;    /* text on screens, if different; NULL: derived */
     int ansi;        /* SGR colour, 0 none */
 };
 
@@ -42,7 +42,7 @@ void cell_text(struct cell *c, struct str s);
 void cell_some_text(struct cell *c, const char *s); /* empty: it stays absent */
 void cell_int(struct cell *c, int64_t v);
 void cell_screen(struct cell *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Only these columns, in this order, each once. -ENOENT with a sentence that lists what there is; then r is as it was.
- */
+/* Selects columns, in this order, each once. Returns -ENOENT with a message in err that lists the columns; r is then
+ * unchanged. */
 int rows_pick(struct rows *r, char *const *names, size_t n, struct err *err);
 void rows_fini(struct rows *r);

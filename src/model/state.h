@@ -4,7 +4,7 @@
 #include "base/str.h"
 
 enum dev_state { DEV_FREE, DEV_HELD, DEV_BUSY, DEV_UNKNOWN, DEV_STARTING, DEV_STALE, DEV_HUNG, DEV_LOST, DEV_STATES };
-#define DEV_IN_SIGHT DEV_UNKNOWN /* up to here it is read: what is known of it is of now */
+#define DEV_IN_SIGHT DEV_UNKNOWN /* the last state with current values */
 
 struct state_info {
     const char *word;         /* "free", "stale": in the API, in filters, in CSV */
@@ -14,7 +14,7 @@ struct state_info {
 };
 extern const struct state_info dev_states[DEV_STATES];
 
-/* What the collector child says of itself; travels in every HELLO. */
+/* State of the collector child; sent in every HELLO. */
 enum collect_state {
     COLLECT_STARTING,
     COLLECT_OK,
@@ -24,14 +24,16 @@ enum collect_state {
     COLLECT_FAILED,
     COLLECT_STATES
 };
-#define UNLISTED "unlisted: " /* begins the reason of COLLECT_PAUSED where no list and no source names the node */
+#define UNLISTED "unlisted: " /* starts the reason of COLLECT_PAUSED if the node is missing in all lists and sources   \
+                               */
 extern const char *const collect_words[COLLECT_STATES]; /* "starting", "ok", "hung", "paused", "none", "failed" */
 
-/* up: news lately; down: none for down_after; hung: agent alive, driver not; paused; maintenance (an admin's word) */
+/* up: a recent message; down: none for down_after; hung: agent alive, driver not; paused; maintenance (set by an
+ * admin) */
 enum node_state { NODE_UP, NODE_DOWN, NODE_HUNG, NODE_PAUSED, NODE_MAINTENANCE, NODE_STATES };
 extern const char *const node_words[NODE_STATES];
 
-/* What every screen calls the state of this word, of a device, a node or an event: "offline" for stale and down. */
+/* The word that every screen shows for this state of a device, a node or an event: "offline" for stale and down. */
 const char *state_shown(const char *word);
 
 int dev_state_by_word(struct str s);  /* or -1 */
