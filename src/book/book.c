@@ -96,7 +96,7 @@ void book_take(struct book *b, const struct booking *h, int64_t now_ms)
         return;
     }
     if (*to && (*to)->changes > h->changes)
-        return; /* what came late is older than what is known */
+        return; /* late data: older than the known version */
     free(*to);
     *to = booking_copy(h);
     b->due_ms = INT64_MIN;

@@ -68,7 +68,7 @@ static int from_here(const struct free_conf *conf, int64_t count, struct found_g
     size_t n;
     int r = here_once(&h, err);
 
-    w.free_for = 0; /* what was before this look is not known */
+    w.free_for = 0; /* the past is unknown to this single read */
     if (r >= 0) {
         live_tick(h.live, clock_wall_ms());
         const struct node_now *const *nodes = live_nodes(h.live, false, &n);

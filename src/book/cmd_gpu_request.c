@@ -1,4 +1,4 @@
-/* cmd_gpu_request.c: writes the GPUs somebody asks for as URL parameters, as JSON, and as a search on this machine. */
+/* cmd_gpu_request.c: converts the requested GPUs to URL parameters, to JSON, and to a search on this machine. */
 #include "book/cmd_gpu_request.h"
 
 #include <inttypes.h>

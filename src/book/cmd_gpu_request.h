@@ -1,6 +1,6 @@
 /*
- * cmd_gpu_request.h: the options that say which GPUs would do, for `muster free` and `muster wait`, at a hub or on this
- * machine alone.
+ * cmd_gpu_request.h: the options that select GPUs, for `muster free` and `muster wait`, at a hub or on this machine
+ * only.
  */
 #pragma once
 
@@ -26,21 +26,21 @@ struct gpu_request_conf {
         OPTN(strct, "need", field.need, 0, OPT_DURATION, "1h", "TIME",                                                 \
              "only GPUs that no other user has booked within this time", .min = 0, .max = 604800000)
 
-/* The same for the hub: as members of an object, or behind a path. */
+/* Writes the options for the hub: as members of an object, or as parameters of a path. */
 void gpu_request_json(struct json *j, const struct gpu_request_conf *w, int64_t count);
 void gpu_request_params(struct buf *path, const struct gpu_request_conf *w, int64_t count);
-/* The same for pick_among. Borrows from w. */
+/* The options for pick_among. Borrows from w. */
 struct pick_wish gpu_request_here(const struct gpu_request_conf *w, int64_t count, int64_t now_ms);
 
-/* Devices that were found, as they are printed. */
+/* Devices that were found, for output. */
 struct found_gpus {
     char places[BOOKING_PLACES_MAX]; /* "dgx2:0,1" */
-    struct buf uuids;                /* with commas between */
-    bool here;                       /* all of them are on this machine, by its name */
-    int64_t free_until_ms;           /* when the first of them is booked; 0: none is, or it is not known */
+    struct buf uuids;                /* comma-separated */
+    bool here;                       /* all of them are on this machine, by name */
+    int64_t free_until_ms;           /* start of the first booking of one of them; 0: none, or unknown */
 };
-/* This machine's name, as its agent has it unless told otherwise. */
+/* This machine's name: the agent's name by default. */
 const char *gpu_request_host(char out[NAME_MAX_LEN]);
-/* Out of what the hub answered: {"where", "devices": [{"device"}]}. */
+/* Reads the hub's reply: {"where", "devices": [{"device"}]}. */
 struct json_t;
 void found_read(struct json_t *o, struct found_gpus *ret);

@@ -1,6 +1,7 @@
 /*
- * cmd_wait.c: `muster wait`: until so many GPUs are free. The hub keeps the queue; this stands in it, says now and then
- * that it is still there, and prints what it got or starts the command on it. Without a hub it watches this machine.
+ * cmd_wait.c: `muster wait`: waits until N GPUs are free. The hub keeps the queue. This program joins it, sends a
+ * heartbeat periodically, and prints the GPUs it got or starts the command on them. Without a hub it watches this
+ * machine.
  */
 #include <errno.h>
 #include <poll.h>
@@ -17,7 +18,7 @@
 #include "cli/spawn.h"
 #include "now/cmd_here.h"
 
-#define BEAT_MS     2000  /* while waiting: so late one is told at most */
+#define BEAT_MS     2000  /* while waiting: maximum delay of the result */
 #define RENEW_MS    10000 /* while the command runs */
 #define ASK_MS      5000
 #define LEAVE_MS    500
@@ -98,11 +99,11 @@ struct waiter {
     char state[16]; /* "waiting", "yours", ... */
     int64_t ahead;
     int64_t begin_ms;
-    bool line; /* something is written on the terminal's line */
-    bool deaf; /* the hub does not answer, and that was said */
+    bool line; /* the terminal's line has text */
+    bool deaf; /* the hub does not respond, and a message was printed */
 };
 
-/* ---- what is said meanwhile ---- */
+/* ---- progress messages ---- */
 
 __attribute__((format(printf, 3, 4))) static void say(struct waiter *w, bool passing, const char *fmt, ...)
 {
@@ -135,7 +136,7 @@ static void say_place(struct waiter *w)
         place, clock_span(clock_mono_ms() - w->begin_ms, span));
 }
 
-/* Sleeps, unless a signal comes or the time is up. False: do not go on. */
+/* Sleeps, unless a signal comes or the time is up. False: stop waiting. */
 static bool rest(const struct waiter *w, int64_t ms)
 {
     int64_t left = w->conf->timeout ? w->begin_ms + w->conf->timeout - clock_mono_ms() : ms;

@@ -26,13 +26,13 @@ static const char *const verbs[EVENT_KINDS] = {[EVENT_BOOKED] = "booked",
                                                [EVENT_RELEASED] = "released",
                                                [EVENT_EXPIRED] = "had"};
 
-/* What a wait's way is told of: what was given, and given back. */
+/* Events of a wait to publish: a grant, and a release. */
 static bool worth_telling(const struct booking *x, enum event_kind kind)
 {
     return x->kind == BOOKING_FIRM || kind == EVENT_BOOKED || kind == EVENT_RELEASED;
 }
 
-/* One event per node: of its device when there is one there, else of the node. */
+/* One event per node: for its device if there is only one there, else for the node. */
 static void tell(struct hub *h, const struct booking *x, enum event_kind kind, const char *by, int64_t at_ms)
 {
     struct node_event e = {.at_ms = at_ms, .kind = (uint16_t)kind, .code = x->id};
@@ -111,7 +111,7 @@ void bookings_take(struct hub *h, const struct booking *x, int64_t now_ms)
     show_all(h, x->devices, x, now_ms);
 }
 
-/* Another hub booked it. A wait that is written again was heard of there. */
+/* Another hub changed the booking. A repeated write of a wait is a heartbeat there. */
 static void hear_booking(struct hub_book *d, const struct booking *x, int64_t now_ms)
 {
     bookings_take(d->h, x, now_ms);
@@ -130,12 +130,12 @@ static void hear_news(void *self, const struct news *w)
 
 struct writing {
     struct hub *h;
-    struct late *late; /* NULL: nobody waits for an answer */
+    struct late *late; /* NULL: no client waits for a reply */
     store_done_fn *done;
     void *arg;
-    int64_t id, epoch; /* epoch: as store_put_led says */
-    int status;        /* when it went well */
-    const char *back;  /* to this page, instead of the row; NULL: the row */
+    int64_t id, epoch; /* epoch: as in store_put_led */
+    int status;        /* HTTP status on success */
+    const char *back;  /* redirect to this page, instead of the row; NULL: the row */
     enum event_kind kind;
     char by[BOOKING_PERSON_MAX], me[BOOKING_PERSON_MAX];
 };
@@ -274,9 +274,10 @@ enum reply_how bookings_put(struct hub *h, struct request *rq, struct reply *rp,
     return REPLY_LATER;
 }
 
-/* ---- what was stored ---- */
+/* ---- loading from the store ---- */
 
-/* One that ended while no hub ran is told of now; told before, the store keeps it once. */
+/* Publishes the end of a booking that ended while no hub ran. If it was published before, the store keeps the event
+ * once. */
 static void load_one(void *arg, const struct booking *x)
 {
     struct hub *h = arg;

@@ -1,4 +1,4 @@
-/* ics.c: writes bookings as iCalendar lines: escaped, folded at 75 octets, ended with CRLF; all times in UTC. */
+/* ics.c: writes bookings as iCalendar lines: escaped, folded at 75 octets, terminated by CRLF; all times in UTC. */
 #include "book/ics.h"
 
 #include <inttypes.h>

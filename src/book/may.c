@@ -1,4 +1,4 @@
-/* may.c: who may book: an admin for everybody, a person for themselves; where names are typed, whoever types one. */
+/* may.c: who may book: an admin for all persons, a person for themselves; with typed names, any client. */
 #include "book/may.h"
 
 #include <errno.h>

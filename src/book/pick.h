@@ -1,5 +1,5 @@
 /*
- * pick.h: from words to devices ("dgx2:0,1", or any two of a model) and back. It reads the live state and changes
+ * pick.h: converts text to devices ("dgx2:0,1", or any two of a model) and back. It reads the live state and changes
  * nothing.
  */
 #pragma once
@@ -9,53 +9,56 @@
 #include "now/live.h"
 
 /*
- * "dgx2:0,1 dgx3:4-7", "dgx2:*", "dgx2:0.1" (a MIG instance), or UUIDs, into uuids with commas between. 0; -EINVAL;
+ * "dgx2:0,1 dgx3:4-7", "dgx2:*", "dgx2:0.1" (a MIG instance), or UUIDs, to comma-separated uuids. Returns 0; -EINVAL;
  * -ENOENT: no such node or device; -E2BIG.
  */
 int pick_named(struct live *l, struct str words, struct buf *ret, struct err *err);
 
 struct pick_wish {
     int64_t count;
-    struct str model, node; /* patterns, any case; a model's part will do: "h200"; "dgx2:3": that GPU. Empty: any */
+    struct str model, node; /* patterns, case-insensitive; a part of a model is enough: "h200"; "dgx2:3": that GPU.
+                             * Empty: any */
     int64_t from_ms, until_ms, now_ms;
-    const char *person; /* what only they use counts as free */
-    int64_t except;     /* id of a booking that does not count */
-    /* of who waits (queue.h) */
-    bool idle;              /* nobody is on it, the person included; what they have booked themselves will do */
-    int64_t idle_ms;        /* and that for so long */
+    const char *person; /* GPUs that only this person uses count as free */
+    int64_t except;     /* id of a booking to ignore */
+    /* for waits (queue.h) */
+    bool idle;              /* only GPUs that are not in use, also not by the person; GPUs that the person has booked
+                             * are included */
+    int64_t idle_ms;        /* minimum time since they were last in use */
     int64_t mem;            /* bytes of memory that must be free */
     bool one_node;          /* all on one node, or none */
-    const struct buf *kept; /* uuids of others' turn; NULL: none */
+    const struct buf *kept; /* uuids reserved for other waits; NULL: none */
 };
-#define PICK_SOON_MS DAY_MS /* a GPU that somebody else has booked within this time is given last */
+#define PICK_SOON_MS DAY_MS /* a GPU that another user has booked within this time is picked last */
 /*
- * That many that nobody has booked then; from now on also that nobody else uses now. All on one node where there is
- * one, the one that fits best; else on as few nodes as can be. idle: GPUs that are not booked soon come first. 0;
- * -EINVAL; -ENOENT: nothing is like that at all; -EBUSY: too few are left, with a sentence that counts them.
+ * Picks count GPUs that are not booked then; from now on also not in use by others now. All on one node if possible, on
+ * the node that fits best; else on as few nodes as possible. idle: GPUs that are not booked soon come first. Returns 0;
+ * -EINVAL; -ENOENT: no GPU matches; -EBUSY: too few are left, with their number in err.
  */
 int pick_any(struct live *l, const struct book *b, const struct pick_wish *w, struct buf *ret, struct err *err);
-/* The same among these nodes; b NULL: nothing is booked. */
+/* The same among these nodes; b NULL: no bookings. */
 int pick_among(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_wish *w,
                struct buf *ret, struct err *err);
-/* Until when a device is not booked, by others where w is of who waits; INT64_MAX: nothing follows. */
+/* Until when a device is not booked, for a wait by others; INT64_MAX: no booking follows. */
 int64_t pick_until(const struct book *b, const struct pick_wish *w, const struct device_now *d);
-/* All that would do now, behind what ret has. */
+/* Appends all GPUs that match now to ret. */
 void pick_every(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_wish *w,
                 struct buf *ret);
-/* 0: there are as many of that kind, free or not, as are asked for; -ENOENT with a sentence: there never will be. */
+/* Returns 0 if enough such GPUs exist, free or not, or -ENOENT with a message in err. */
 int pick_possible(const struct node_now *const *nodes, size_t n, const struct pick_wish *w, struct err *err);
 
-/* A list of uuids, one after the other; `rest` is the list at first. n and d are NULL where it is not known now. */
+/* Iterates over a list of uuids; `rest` is the whole list at first. n and d are NULL for an unknown device. */
 struct pick_device {
     struct str rest, uuid;
     const struct node_now *n;
     const struct device_now *d;
 };
 bool pick_next(const struct live *l, struct pick_device *p);
-/* What a device is booked for, for screens (now/live.h). NULL: nothing. */
+/* The booking of a device, for screens (now/live.h). NULL: none. */
 const struct booking_now *pick_booking(const struct booking *h, struct booking_now *ret);
-/* h without this device; one that had no other is released. Ours, for free(); made for the next change of the book. */
+/* A copy of h without this device; released if it has no other device. The caller frees it; made for the next change of
+ * the book. */
 struct booking *pick_without(struct live *l, const struct booking *h, const char *uuid, int64_t now_ms);
 
-/* uuids as people say it: "dgx2:0,1 dgx3:4"; a device that is not known any more by its uuid. */
+/* Formats uuids for screens: "dgx2:0,1 dgx3:4"; an unknown device by its uuid. */
 void pick_places(struct live *l, struct str devices, struct buf *ret);

@@ -1,6 +1,6 @@
 /*
- * queue.c: decides whose turn it is. Waits are bookings without devices, by id; remembered here is only when each was
- * last heard of.
+ * queue.c: grants GPUs to waits. Waits are bookings without devices, by id; this file only remembers their last
+ * heartbeats.
  */
 #include "book/queue.h"
 
@@ -69,12 +69,12 @@ struct pick_wish gpu_request_pick(const struct gpu_request *w, const char *perso
                               .one_node = w->one_node};
 }
 
-/* ---- who was heard of when ---- */
+/* ---- heartbeats ---- */
 
 struct heard {
     int64_t id, at_ms;
-    bool seen; /* by this round */
-    bool said; /* that it is their turn */
+    bool seen; /* in this round */
+    bool said; /* the message about its grant was made */
 };
 
 struct queue {
@@ -193,7 +193,7 @@ static void forget_others(struct queue *q)
 void queue_serve(struct queue *q, struct book *b, const struct node_now *const *nodes, size_t n, int64_t now_ms,
                  const struct queue_calls *calls)
 {
-    enum { FRESH_MS = 15000 }; /* one who was heard of lately is there to be told */
+    enum { FRESH_MS = 15000 }; /* a wait with a heartbeat in this time is present */
     AUTO_LINE l = line_read(b);
     size_t n_some;
     AUTO_BUF kept = BUF_INIT(1u << 20);
@@ -213,7 +213,7 @@ void queue_serve(struct queue *q, struct book *b, const struct node_now *const *
         p.kept = &kept;
         if (w.told)
             e = hear(q, l.v[i]->id, now_ms);
-        else if (!e) /* from before this hub started: it has as long as any to be heard of */
+        else if (!e) /* from before this hub started: it has the full lease for its next heartbeat */
             e = hear(q, l.v[i]->id, now_ms - FRESH_MS);
         if (now_ms - e->at_ms > QUEUE_LEASE_MS)
             calls->out(calls->arg, l.v[i]);

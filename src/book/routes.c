@@ -1,6 +1,6 @@
 /*
- * routes.c: the routes that read bookings: one, or those of a span of time, as JSON and CSV. Open ones are in memory;
- * those that are over are read beside the loop.
+ * routes.c: the routes that read bookings: one booking, or the bookings of a period, as JSON and CSV. Open bookings are
+ * in memory; a worker thread reads the others.
  */
 
 #include "book/routes.h"
@@ -40,7 +40,7 @@ static void me_of(const struct api *a, const struct request *rq, char ret[BOOKIN
         snprintf(ret, BOOKING_PERSON_MAX, "%.*s", STR_ARG(typed));
 }
 
-/* ---- one in words ---- */
+/* ---- one booking as text ---- */
 
 static void put_use(struct json *j, enum booking_use use, const char *const *others, size_t n)
 {
@@ -364,7 +364,8 @@ static enum reply_how list_start(struct api *a, struct request *rq, const struct
     return REPLY_NOW;
 }
 
-/* What was up to a month ago too, and what was cancelled: a calendar takes out what it is told is off. */
+/* Includes bookings of the last month and cancelled ones: a calendar removes an event only when it is marked as
+ * cancelled. */
 static enum reply_how get_bookings_ics(struct api *a, struct request *rq, struct reply *rp)
 {
     struct listing l = {.shape = SHAPE_ICS, .now_ms = rq->now_ms, .from_ms = rq->now_ms - ICS_BACK_MS, .all = true};

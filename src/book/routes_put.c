@@ -34,7 +34,7 @@ bool bookings_allowed(struct api *a, struct request *rq, struct reply *rp)
         return false;
     }
     return book_auth_of(&a->hub->conf) != BOOK_OPEN ||
-           may_read(a, rq, rp); /* where names are typed: whoever may look */
+           may_read(a, rq, rp); /* if names are typed: any client that may read */
 }
 
 int booking_of_path(struct api *a, struct request *rq, struct reply *rp, struct booking **ret)
@@ -58,10 +58,10 @@ int booking_of_path(struct api *a, struct request *rq, struct reply *rp, struct 
 
 struct draft {
     json_t *o;
-    struct str person, gpus, model, node, comment; /* p NULL: not given */
+    struct str person, gpus, model, node, comment; /* p NULL: not set */
     bool has_devices;
-    struct buf devices;                                /* uuids, with commas between */
-    int64_t from_ms, until_ms, for_ms, more_ms, count; /* -1: not given */
+    struct buf devices;                                /* uuids, comma-separated */
+    int64_t from_ms, until_ms, for_ms, more_ms, count; /* -1: not set */
 };
 
 #define AUTO_DRAFT __attribute__((cleanup(draft_fini))) struct draft
@@ -311,7 +311,7 @@ static bool apply(struct booking *h, const struct draft *d, int64_t now_ms, stru
     int64_t length = h->until_ms - h->from_ms;
     if (d->from_ms >= 0 && !begun) {
         h->from_ms = MAX(d->from_ms, now_ms);
-        h->until_ms = h->from_ms + length; /* moved, unless its end is told too */
+        h->until_ms = h->from_ms + length; /* moved, unless the request also sets its end */
     }
     if (d->until_ms >= 0)
         h->until_ms = d->until_ms;

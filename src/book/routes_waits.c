@@ -1,6 +1,6 @@
 /*
- * routes_waits.c: the routes of `muster wait` and `muster free`. With the first one joins a queue, says now and then
- * that one is still there, and learns when it is one's turn; with the second one asks what is free at this moment.
+ * routes_waits.c: the routes of `muster wait` and `muster free`. A client of the first joins the queue, sends
+ * heartbeats and gets the grant; a client of the second gets the GPUs that are free now.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -209,7 +209,7 @@ static bool read_query(const struct request *rq, struct asked_for *q, struct rep
 
 /* ---- in ---- */
 
-/* Who is told by a message has longer to come, and does not wait for ever. */
+/* The maximum time of a wait. A wait with notification by message has a longer reservation, and a shorter maximum. */
 static int64_t wait_ms(struct asked_for *q)
 {
     if (!q->wish.hold_ms)
@@ -272,7 +272,7 @@ enum reply_how post_wait(struct api *a, struct request *rq, struct reply *rp)
     return read_body(o, &q, rp) ? queue_up(a, rq, &q, rp) : REPLY_NOW;
 }
 
-/* The wait of the path, the asker's to change, for free(). Other than 1: as booking_of_path says. */
+/* The wait of the path, if the client may change it, to free(). Other than 1: as in booking_of_path. */
 static int own_wait(struct api *a, struct request *rq, struct reply *rp, struct booking **ret)
 {
     struct booker who = booker_of(rq);
@@ -290,7 +290,7 @@ static int own_wait(struct api *a, struct request *rq, struct reply *rp, struct 
     return r == 0 ? 1 : 0;
 }
 
-/* F4. As booking_of_path says. */
+/* F4. Results as in booking_of_path. */
 static int read_back(struct api *a, struct request *rq, struct reply *rp, struct booking **h)
 {
     struct booking *stored = NULL;

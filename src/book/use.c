@@ -1,4 +1,4 @@
-/* use.c: looks who is on a booking's devices: its own person, or others. */
+/* use.c: checks whether a booking's devices are used by its person or by others. */
 #include "book/use.h"
 
 #include "base/buf.h"

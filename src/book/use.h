@@ -1,4 +1,4 @@
-/* use.h: compares a booking with what really happens on its devices. */
+/* use.h: compares a booking with the real use of its devices. */
 #pragma once
 
 #include "book/pick.h"
@@ -12,14 +12,13 @@ extern const char *const use_words[USES]; /* NULL for unknown; "unused", "own", 
 #define USE_NAMES 16
 
 /*
- * Who is on h's devices now: persons other than h's into others (at most USE_NAMES, borrowed from live and from
- * people/). Unknown: nothing is heard of a device, or somebody is on it and nobody knows who. A display server is
- * nobody.
+ * Checks who uses h's devices now. Adds persons other than h's to others (at most USE_NAMES, borrowed from live and
+ * from people/). Unknown: a device does not report, or its user is unknown. Display servers do not count.
  */
 enum booking_use booking_use(struct live *l, const struct people *c, const struct booking *h,
                              const char *others[USE_NAMES], size_t *ret_n);
-/* The same of one of its devices: where pick_next stands. */
+/* The same for one of its devices: the current one of pick_next. */
 enum booking_use booking_use_at(struct live *l, const struct people *c, const struct booking *h,
                                 const struct pick_device *at, const char *others[USE_NAMES], size_t *ret_n);
-/* Those of its devices that others are on, as people say it: "dgx2:0". */
+/* Its devices that others use, for screens: "dgx2:0". */
 void booking_taken(struct live *l, const struct people *c, const struct booking *h, struct buf *ret);

@@ -1,7 +1,7 @@
 /*
- * waits.c: runs the queue of `muster wait` on the loop: every second, and when somebody is heard of, whoever's turn it
- * is gets their GPUs for a short while. All of it goes the way of every booking (feature.c): durable first, then told.
- * Those who asked for it get a message, too (notify/person.h).
+ * waits.c: runs the queue of `muster wait` on the loop: every second, and at a heartbeat, it grants GPUs for a short
+ * time. Grants are stored like every booking (feature.c): durable first, then published. Users who requested it get a
+ * message, too (notify/person.h).
  */
 #include <inttypes.h>
 
@@ -43,14 +43,14 @@ static void out(void *arg, const struct booking *h)
     log_debug("wait", "%s (wait %" PRId64 ") sends nothing any longer", h->person, h->id);
 }
 
-/* ---- who is told by a message ---- */
+/* ---- notification by message ---- */
 
 struct saying {
     struct hub *hub;
     int64_t id;
 };
 
-/* It is in the outbox: noted with the booking, so that it is not said again after a restart. */
+/* The message is in the outbox: notes it in the booking, so that it is not sent again after a restart. */
 static void said(void *arg, int result)
 {
     struct saying *s = arg;
@@ -58,7 +58,7 @@ static void said(void *arg, int result)
     AUTO_BUF where = BUF_INIT(4096);
     struct gpu_request w;
 
-    (void)result; /* what could not be stored is told all the same, and only said again after a restart */
+    (void)result; /* a message that could not be stored is sent anyway, and repeated after a restart */
     if (h) {
         struct booking to = *h;
         wish_read(h, &w);
@@ -93,7 +93,7 @@ static void say_given(struct hub *hub, const struct booking *h)
     }
 }
 
-/* All that were given and not said; also those of which a crash left the message unwritten. */
+/* Sends the messages of all grants without one; also if a crash lost the message. */
 static void say_all(struct hub *hub, int64_t now_ms)
 {
     size_t n, n_due = 0;
@@ -147,14 +147,14 @@ void waits_tick(struct hub *hub, int64_t now_ms)
     say_all(hub, now_ms);
 }
 
-/* What was given is theirs for as long as they are heard of. */
+/* Extends the reservation of granted GPUs at each heartbeat. */
 void waits_heard(struct hub *hub, const struct booking *h, int64_t now_ms)
 {
     struct gpu_request w;
 
     queue_heard(hub_book_of(hub)->queue, h->id, now_ms);
     if (hold_waits(h) && !hub_leads(hub) && now_ms - h->changed_ms >= QUEUE_LEASE_MS / 4) {
-        struct booking heard = *h; /* whoever leads must know */
+        struct booking heard = *h; /* the leader hub must know */
         heard.changed_ms = now_ms;
         heard.changes++;
         bookings_write(hub, &heard, h->person, NULL, NULL);
