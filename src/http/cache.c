@@ -12,7 +12,7 @@
 #include "base/rand.h"
 
 #define ENTRIES   64
-#define UNUSED_MS 5000 /* a rendering is good for a second; of ten thousand nodes it is 100 MB */
+#define UNUSED_MS 5000 /* a response is valid for a second; for ten thousand nodes it has 100 MB */
 #define GZIP_BIG  (256u << 10)
 
 struct blob *blob_new(struct buf *take)
@@ -53,7 +53,7 @@ int gzip_start(z_stream *z, enum gzip_way way, int bits)
     return 0;
 }
 
-/* All of in onto out; bits and flush as zlib has them. */
+/* Compresses all of in and appends it to out; bits and flush: see zlib. */
 static int pack(struct str in, enum gzip_way way, int bits, int flush, struct buf *out)
 {
     z_stream z = {0};
@@ -191,7 +191,7 @@ struct buf cache_room(struct cache *c, struct str key, size_t max)
     return room;
 }
 
-/* Room for one more: drop the one asked for longest ago until count and bytes fit. */
+/* Makes room for one more: drops the least recently used response until count and bytes fit. */
 static void cache_evict(struct cache *c, size_t bytes)
 {
     for (;;) {

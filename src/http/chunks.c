@@ -18,7 +18,7 @@ void chunks_fini(struct chunks *c)
     buf_fini(&c->body);
 }
 
-/* The line that in begins with. 1: *ret has it, without its end; 0: it has no end yet; -400: it is none of ours. */
+/* Reads the first line of in. 1: *ret has it, without its end; 0: its end is missing yet; -400: invalid. */
 static int take_line(struct str in, struct str *ret)
 {
     size_t n = MIN(in.len, LINE_MAX_LEN);

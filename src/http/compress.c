@@ -28,7 +28,7 @@ struct packing {
 
 struct compress {
     struct work *work;
-    struct packing *all; /* under way */
+    struct packing *all; /* in progress */
 };
 
 struct compress *compress_new(struct event_base *loop)

@@ -1,7 +1,8 @@
 /*
- * head.h: the head of an HTTP/1.1 request, taken apart strictly. Pure; views into the caller's bytes.
- * H1 Two readings are never possible: a repeated or unclear Content-Length, a Transfer-Encoding beside it, blanks
- * before a colon, folded lines, bare CR or LF and control characters are all refused. H2 Every count has a cap.
+ * head.h: parses the head of an HTTP/1.1 request strictly. Pure; views into the caller's bytes.
+ * H1 Two readings are never possible. These are all refused: a repeated or unclear Content-Length, a Transfer-Encoding
+ *    next to it, spaces before a colon, folded lines, bare CR or LF, and control characters.
+ * H2 Every count has a limit.
  */
 #pragma once
 
@@ -23,13 +24,13 @@ struct head {
     bool keep_alive, expect_continue, gzip_ok;
 };
 
-/* bytes: up to and with the empty line. 0, or a negative HTTP status (-400, -414, -431, -501, -505, …) with why; *ret
- * is worth nothing then. */
+/* bytes: up to and including the empty line. Returns 0, or a negative HTTP status (-400, -414, -431, -501, -505, …)
+ * with the reason in err; *ret is then undefined. */
 int head_parse(struct str bytes, struct head *ret, struct err *err);
 struct str head_get(const struct head *h, const char *name);  /* empty: absent */
-struct str head_last(const struct head *h, const char *name); /* the same, of several the last */
-size_t head_count(const struct head *h, const char *name);    /* how often it stands there */
+struct str head_last(const struct head *h, const char *name); /* the same; the last one if repeated */
+size_t head_count(const struct head *h, const char *name);    /* how often it occurs */
 
 /* One header, or a trailer of a chunked body, without its line end. False: it is not 'Name: value'. */
 bool header_parse(struct str line, struct str *name, struct str *value);
-bool header_text_ok(struct str value); /* no control characters but a tab */
+bool header_text_ok(struct str value); /* no control characters except tabs */

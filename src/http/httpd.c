@@ -1,7 +1,7 @@
 /*
- * httpd.c: connections and their requests. A connection is always in one state; conn_step moves it on as far as the
- * bytes at hand allow, by one request at most, and is the only one that ends it. Those with more at hand wait in a
- * queue for a later turn of the loop. Timers: one deadline per connection, looked at once a second.
+ * httpd.c: connections and their requests. A connection is always in one state. conn_step advances it as far as the
+ * received bytes allow, by one request at most, and is the only function that ends it. Connections with more input wait
+ * in a queue for a later event loop iteration. Timers: one deadline per connection, checked once a second.
  */
 #include "http/conn.h"
 
@@ -17,21 +17,21 @@
 #include "http/conn_limit.h"
 #include "http/ports.h"
 
-#define LINGER_MS    2000 /* after an early error: read and forget what still comes, or the error never arrives */
+#define LINGER_MS    2000 /* after an early error: read and discard further input, or the error never arrives */
 #define READ_AHEAD   (64u << 10)
 #define COPY_MAX     (4u << 10) /* smaller bodies are copied behind the head */
 #define GZIP_LEAST   1024
-#define PACK_LEAST   (32u << 10) /* larger ones are compressed beside the loop */
+#define PACK_LEAST   (32u << 10) /* larger ones are compressed on a worker thread */
 #define RATE         64          /* bytes per ms a client must manage, both ways */
 #define BODY_SMALL   (64u << 10) /* smaller ones do not count as one address's */
-#define SLOW_HEAD_MS 1000        /* who sends a head for so long gives way when there is no room */
+#define SLOW_HEAD_MS 1000        /* a connection that sends a head for this long is closed when room is needed */
 #define SLOW_MS      5000        /* the same for a body and a reply */
-#define FULL_GO      4u          /* so many go when there are no descriptors left */
-#define TURN_US      4000        /* of requests in one turn of the loop, the last one over it; the others wait */
+#define FULL_GO      4u          /* connections to close when descriptors run out */
+#define TURN_US      4000        /* for requests per event loop iteration, plus the rest of the last one */
 
 /* ---- connections ---- */
 
-/* A stream is looked at in each tick. */
+/* A stream is checked in each tick. */
 static void keep_soonest(struct conn *c)
 {
     c->h->soonest_ms = c->state == CONN_STREAM ? 0 : MIN(c->h->soonest_ms, c->deadline_ms);
@@ -62,8 +62,7 @@ static void queue_leave(struct conn *c)
     c->h->n_queued--;
 }
 
-/* Its turn comes again, behind all of its queue who wait already: what it needs is here, and no socket will tell of it.
- */
+/* Queues the connection behind its queue: its input was received already, so no socket event will come. */
 static void queue_join(struct conn *c)
 {
     struct conn *queue = &c->h->queue[c->patient];
@@ -102,7 +101,7 @@ static void exchange_end(struct conn *c)
         c->h->spare = x;
 }
 
-/* Whoever works for this reader need not go on. */
+/* Work for this client can stop. */
 static void late_gone(struct conn *c)
 {
     if (c->late && c->late->gone) {
@@ -137,7 +136,7 @@ static void conn_free(struct conn *c)
 static struct str exchange_header(const struct request *rq, const char *name)
 {
     const struct conn *c = rq->conn;
-    if (strcmp(name, "X-Forwarded-For") == 0) /* a proxy may add a line of its own: those before it are anybody's */
+    if (strcmp(name, "X-Forwarded-For") == 0) /* a proxy may add its own line: earlier ones are untrusted */
         return head_last(&c->x->head, name);
     return head_get(&c->x->head, name);
 }
@@ -177,7 +176,7 @@ static struct str reply_bytes(struct conn *c, struct reply *rp, struct buf *made
         *made = BUF_INIT(plain.len + (64u << 10));
         gzip(plain, gzip_way_of(plain.len, false), made);
         gz = buf_str(made);
-    } /* else: whoever compresses beside the loop had no room for it */
+    } /* else: the compressing worker had no room for it */
     if (gz.len == 0)
         return plain;
     a->gz = true;
@@ -185,19 +184,19 @@ static struct str reply_bytes(struct conn *c, struct reply *rp, struct buf *made
     return gz;
 }
 
-/* Memory that stays taken until these bytes have left. */
+/* Memory in use until these bytes were sent. */
 static size_t reply_holds(const struct reply *rp, struct str bytes)
 {
     return bytes.len <= COPY_MAX ? 0 : rp->blob ? rp->blob->plain.len + rp->blob->gz.len : bytes.len;
 }
 
-/* Is there room to hold so many bytes more until they have left? */
+/* Is there room for more bytes until they were sent? */
 static bool replies_fit(const struct httpd *h, size_t holds)
 {
     return h->replies == 0 || h->replies + holds <= h->conf.max_replies;
 }
 
-/* A reply that waits for its compressed form. Its bytes are held until then, whether or not the reader stays. */
+/* A reply that waits for its compressed form. Its bytes are counted until then, whether or not the client stays. */
 struct packed {
     struct httpd *h;
     size_t holds; /* of httpd.replies */
@@ -208,13 +207,13 @@ struct packed {
 static void on_packed(void *arg)
 {
     struct packed *k = arg;
-    k->h->replies -= k->holds;                /* conn_reply counts it anew, with the compressed form */
-    k->rp.no_gzip |= k->rp.blob->gz.len == 0; /* it could not be made: as it is, then */
+    k->h->replies -= k->holds;                /* conn_reply counts it again, with the compressed form */
+    k->rp.no_gzip |= k->rp.blob->gz.len == 0; /* compression failed: send it as it is */
     httpd_late_reply(k->late, &k->rp);
     free(k);
 }
 
-/* True: it is on its way to be compressed and comes back as a late reply. Takes rp then. */
+/* True: it is being compressed and will be a late reply. Then takes ownership of rp. */
 static bool conn_pack(struct conn *c, struct reply *rp)
 {
     struct httpd *h = c->h;
@@ -237,7 +236,6 @@ static bool conn_pack(struct conn *c, struct reply *rp)
     return true;
 }
 
-/* Send the whole reply; conn_step goes on when it has left. Empties rp. */
 void conn_reply(struct conn *c, struct reply *rp)
 {
     if (conn_pack(c, rp))
@@ -499,11 +497,10 @@ static bool conn_may(struct conn *c, bool full)
     return may;
 }
 
-/* One request at most, none if full. c may be gone when this returns. */
 void conn_move(struct conn *c, bool full)
 {
     if (c->stepping)
-        return; /* called from within: the loop below goes on */
+        return; /* called from within: the loop below continues */
     c->stepping = true;
     c->served = false;
     for (bool more = true; more && !c->dead;) {
@@ -555,8 +552,8 @@ static void on_looked(void *arg)
         h->ops.looked(h->ops.arg);
 }
 
-/* Of the other queue than the last one, if there is any: a reader does not wait behind thousands of agents, nor do
- * these behind readers. NULL: nobody waits whose kind has time left. */
+/* Picks from the other queue than last time, if it has entries: clients do not wait behind thousands of agents, nor
+ * agents behind clients. NULL: no queue has both entries and time. */
 static struct conn *next_queued(struct httpd *h)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -630,7 +627,7 @@ static bool gives_way(const struct conn *c, bool idle, int64_t now_ms)
     }
 }
 
-/* The connection that nothing was heard of longest makes room, an idle one before others. False: there is none. */
+/* Closes the connection without input for the longest time, an idle one before others. False: none found. */
 static bool make_room(struct httpd *h)
 {
     int64_t now_ms = clock_mono_ms();

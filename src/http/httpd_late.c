@@ -50,7 +50,7 @@ void httpd_late_reply(struct late *l, struct reply *rp)
     }
     c->late = NULL;
     conn_reply(c, rp);
-    conn_move(c, true); /* what is behind it waits its turn, or one who asks and asks would keep the loop here */
+    conn_move(c, true); /* pipelined requests wait for their turn, or a busy client would keep the loop here */
 }
 
 void httpd_late_admit(struct late *l)

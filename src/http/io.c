@@ -13,10 +13,10 @@
 #include "base/mem.h"
 
 #define READ_SIZE  (64u << 10)
-#define READ_TURNS 4          /* then others have their turn */
-#define SEND_TURN  (2u << 20) /* the same for a reader who takes as fast as we send */
-#define GROUP_STEP 128        /* of a group in one turn of the loop: a millisecond or two */
-#define GROUP_IDLE 4          /* empty looks in a row: then the first to come wakes us */
+#define READ_TURNS 4          /* then other connections have their turn */
+#define SEND_TURN  (2u << 20) /* the same for a client that receives as fast as we send */
+#define GROUP_STEP 128        /* ios of a group per event loop iteration: a millisecond or two */
+#define GROUP_IDLE 4          /* empty polls in a row: then the first input wakes us */
 
 struct io {
     int fd;
@@ -26,29 +26,29 @@ struct io {
     bool reading;    /* the event is armed */
     size_t max_in;
     struct buf in;
-    size_t off; /* of in, done with */
+    size_t off; /* consumed part of in */
     struct evbuffer *out;
     struct event *rd, *wr;
-    struct io_group *group; /* NULL: none, rd tells of input */
+    struct io_group *group; /* NULL: none, rd reports input */
     io_fn *fn;
     void *arg;
 };
 
 struct io_group {
     int epoll;
-    struct event *any, *look; /* any: something came after a rest; look: time to see what */
+    struct event *any, *look; /* any: input after a rest; look: time to read it */
     struct timeval every;
     void (*looked)(void *arg);
     void *arg;
     int idle;
-    bool came;                  /* something, since looked() was called */
-    struct io *now[GROUP_STEP]; /* those being told, the ones that ended meanwhile taken out */
+    bool came;                  /* input arrived since looked() was called */
+    struct io *now[GROUP_STEP]; /* ios of the current callbacks, without those freed meanwhile */
     int n;
 };
 
 /* ---- the two transports: bytes, 0 at the end, -EAGAIN, or -EIO ---- */
 
-/* To a client that speaks HTTP where TLS is wanted. What it sent is read first: closing would take the reply back. */
+/* Replies to a client that sends HTTP to a TLS port. Reads its input first: closing would discard the reply. */
 static void refuse_plain(const struct io *io)
 {
     static const char body[] = "{\"title\":\"Bad Request\",\"status\":400,\"detail\":\"this port speaks HTTPS: the "
@@ -135,7 +135,7 @@ static void arm(struct io *io)
     if (read && !io->reading) {
         listen_for(io, true);
         if (io->ssl && SSL_pending(io->ssl) > 0)
-            event_active(io->rd, EV_READ, 0); /* the bytes are in OpenSSL's hands; the socket will not say so */
+            event_active(io->rd, EV_READ, 0); /* OpenSSL has the bytes already; no socket event will come */
     } else if (!read && io->reading) {
         listen_for(io, false);
     }
@@ -210,8 +210,8 @@ static void on_event(UNUSED evutil_socket_t fd, short what, void *arg)
 
 /* ---- groups ---- */
 
-/* A part of those who brought something; the others have the next turns of the loop, and who is not of the group is
- * heard in between. */
+/* Reads a part of the ios with input. The others wait for the next event loop iterations, and ios outside the group are
+ * served in between. */
 static void group_look(UNUSED evutil_socket_t fd, UNUSED short what, void *arg)
 {
     struct io_group *g = arg;
@@ -256,7 +256,7 @@ struct io_group *io_group_new(struct event_base *loop, int64_t ms, void (*looked
     struct io_group *g = NEW(struct io_group, .epoll = epoll_create1(EPOLL_CLOEXEC), .looked = looked, .arg = arg);
     if (g->epoll < 0) {
         free(g);
-        return NULL; /* ios join nothing, and are told one by one */
+        return NULL; /* ios join no group, and are read one by one */
     }
     io_group_every(g, ms);
     g->look = event_new(loop, -1, 0, group_look, g);
@@ -382,7 +382,7 @@ void io_put(struct io *io, const void *p, size_t n)
 {
     bool first = !io->ssl && !io->failed && evbuffer_get_length(io->out) == 0;
     ssize_t r = first ? send(io->fd, p, n, MSG_NOSIGNAL) : 0;
-    size_t sent = r > 0 ? (size_t)r : 0; /* why there was none the next try tells */
+    size_t sent = r > 0 ? (size_t)r : 0; /* the next try reports the error */
     if (sent == n)
         return;
     evbuffer_add(io->out, (const char *)p + sent, n - sent);

@@ -6,9 +6,10 @@
 /* "host:port" -> host without brackets and port. False when it is not of that form. */
 bool host_part(struct str h, struct str *ret);
 /*
- * Host header: loopback names, any address (a page under a foreign name cannot have asked for that), and the names
- * given (shell patterns) are ours; anything else is refused (421). An absent one is the caller's business.
+ * Accepts a Host header with a loopback name, any address (a page under a foreign name cannot send that), or one of the
+ * given names (shell patterns); refuses others (421). The caller handles an absent one.
  */
 bool host_allowed(struct str host_header, const char *const *names, size_t n);
-/* Origin of a write must be the host asked; absent is allowed only for clients that are no browser (no Cookie). */
+/* Origin of a write must be the host of the request; absent is allowed only for clients that are not browsers (no
+ * Cookie). */
 bool origin_allowed(struct str origin, struct str host_header, bool has_cookie);

@@ -20,7 +20,7 @@ struct port {
 struct ports {
     struct event_base *loop;
     ports_fn *fn;
-    bool (*full)(void *arg); /* NULL: nobody can help */
+    bool (*full)(void *arg); /* may be NULL */
     void *arg;
     bool paused;
     size_t n;
@@ -63,7 +63,7 @@ static void on_accept_error(UNUSED struct evconnlistener *l, void *arg)
     struct ports *p = arg;
     int why = EVUTIL_SOCKET_ERROR();
     if ((why == EMFILE || why == ENFILE) && p->full && p->full(p->arg))
-        return;       /* whoever waits is accepted in the next turn */
+        return;       /* the next event loop iteration accepts waiting clients */
     p->paused = true; /* the next tick tries again */
     for (size_t i = 0; i < p->n; i++)
         evconnlistener_disable(p->v[i].listener);

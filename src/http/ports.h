@@ -7,11 +7,11 @@
 
 struct event_base;
 struct ports;
-/* A connection: fd is the callee's and does not block; peer is its address in text. */
+/* A connection: the callee owns fd, which does not block; peer is its address as text. */
 typedef void ports_fn(void *arg, int fd, const char *peer);
 
 struct ports *ports_new(struct event_base *loop, ports_fn *fn, void *arg);
-/* Before accepting rests for want of descriptors: full(arg) may give some back, and says whether it did. */
+/* Called before accepting pauses because descriptors ran out: full(arg) may close some, and returns whether it did. */
 void ports_on_full(struct ports *p, bool (*full)(void *arg));
 void ports_free(struct ports *p);
 /* "127.0.0.1:0", "[::]:8765", "*:80"; names are not resolved. *ret_port is the one in use; may be NULL. */

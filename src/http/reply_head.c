@@ -22,7 +22,7 @@ static const char *date_now(struct reply_date *d)
     return d->text;
 }
 
-/* What a browser shows as a document may run nothing, whatever text of somebody's is in it. */
+/* A document in a browser must not run scripts, whatever user text it contains. */
 static bool is_document(const struct reply *rp)
 {
     struct str type = rp->type ? str_of(rp->type) : STR("");

@@ -1,5 +1,5 @@
 /*
- * reply_head.h: the head of a reply (status line and headers) as bytes. Pure but for the date, which is made once a
+ * reply_head.h: the head of a reply (status line and headers) as bytes. Pure, except for the date, which is made once a
  * second.
  */
 #pragma once
@@ -7,13 +7,13 @@
 #include "http/reply.h"
 
 struct reply_date {
-    int64_t s; /* what text says */
+    int64_t s; /* the second of text */
     char text[40];
 };
 
 struct reply_head {
     int status;
-    int64_t length; /* of the body; -1: not known, for a HEAD whose GET would be compressed first, or chunked */
+    int64_t length; /* of the body; -1: unknown, for a HEAD whose GET would be compressed first, or chunked */
     bool gz, close, old, chunked;
 };
 

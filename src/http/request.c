@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/order.h"
 
-/* Percent decoding into *out, which moves on. False: a bad escape, or a control character; where they are blanks, only
- * the first. */
+/* Percent-decodes into *out and advances it. False: a bad escape, or a control character; with controls, which become
+ * spaces, only a bad escape. */
 static bool decode(struct str in, bool plus, bool controls, char **out, struct str *ret)
 {
     char *to = *out;

@@ -93,7 +93,7 @@ static int write_pem(const char *path, mode_t mode, BIO *pem, struct err *err)
     return file_write(path, mode, p, (size_t)n, err);
 }
 
-/* The key there is, or a new one: agents trust the key, so a lost certificate alone costs nobody's trust. */
+/* Reads the existing key or makes a new one: agents pin the key, so losing only the certificate does not matter. */
 static EVP_PKEY *key_of(const char *key, bool there, struct err *err)
 {
     FILE *f = there ? fopen(key, "re") : NULL;
