@@ -31,20 +31,20 @@ const enum value cause_values[CAUSE_COUNT][CAUSE_VALUES] = {
     [CAUSE_HEAT] = {V_ACTIVE, V_CLOCK, V_COUNT},
 };
 
-/* ---- the share of the time that each cause takes; 0: it is not so ---- */
+/* ---- share of the time of each cause; 0: not present ---- */
 
 static double spinning(const struct look *k)
 {
     return k->v[V_ACTIVE] >= SPIN_ACTIVE / 1e4 && k->v[V_SM] < SPIN_SM / 1e4 ? 1 : 0;
 }
 
-/* A process that computes for long before it sends a little work has a GPU that waits; one that sleeps does not. */
+/* A process that computes for long before it sends a little work makes the GPU wait; one that sleeps does not. */
 bool cause_asked(const struct look *k)
 {
     return k->v[V_ACTIVE] >= MUCH_ACTIVE || (k->v[V_ACTIVE] >= SOME_ACTIVE && k->v[V_CPU] >= HOST_CORES);
 }
 
-/* Time without a kernel, and multiprocessors without work beside a kernel. */
+/* Time without a kernel, and multiprocessors without work next to a kernel. */
 static double host(const struct look *k)
 {
     double wait = 1 - k->v[V_ACTIVE], empty = 1 - k->v[V_SM];
@@ -110,7 +110,7 @@ enum cause cause_of(const struct look *k)
 /* ---- the host, or small kernels? ---- */
 
 enum sign_of { OF_HOST = 1, OF_KERNELS = -1 };
-/* A value within [from, to) is a sign. What is not known is none. */
+/* A value within [from, to) is a sign. Unknown values are none. */
 static const struct sign {
     enum value v;
     bool of_active; /* as a share of `active` */
@@ -138,7 +138,7 @@ static bool has_sign(const struct sign *s, const double mean[V_COUNT])
 static enum advice_rule host_or_kernels(const double mean[V_COUNT])
 {
     int sum = 0;
-    if (mean[V_ACTIVE] - mean[V_SM] > 1 - mean[V_ACTIVE]) /* more is lost beside its kernels than between them */
+    if (mean[V_ACTIVE] - mean[V_SM] > 1 - mean[V_ACTIVE]) /* more is lost next to its kernels than between them */
         return ADVICE_small_kernels;
     for (size_t i = 0; i < ARRAY_LEN(signs); i++)
         sum += has_sign(&signs[i], mean) ? (int)signs[i].is : 0;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static double plus(double a, double b) /* of what is known */
+static double plus(double a, double b) /* ignores an unknown value */
 {
     return isnan(a) ? b : isnan(b) ? a : a + b;
 }

@@ -1,17 +1,17 @@
 /*
- * energy.h: what one GPU used, from a counter that is read seldom and from mean power in between. Pure: spans of time
- * go in, in their order.
+ * energy.h: the energy of one GPU, from a counter that is read rarely and from mean power in between. Pure: the input
+ * is time ranges, in order.
  */
 #pragma once
 
 struct energy {
-    double joules; /* by the counter where it says, else by power */
-    double since;  /* by power since the counter was last read: goes when it is read again and says */
-    double last;   /* of the counter */
+    double joules; /* from the counter if known, else from power */
+    double since;  /* from power since the last value of the counter; cleared at its next value */
+    double last;   /* last value of the counter */
 };
-#define ENERGY_INIT ((struct energy){NAN, NAN, NAN}) /* NAN: not known */
+#define ENERGY_INIT ((struct energy){NAN, NAN, NAN}) /* NAN: unknown */
 
-/* A span of time: the counter in joules as it stands at its end, its mean power, each NAN where it is not known. A
- * counter that falls began anew and says nothing of the time since it was read before. */
+/* Adds a time range: the counter in joules at its end and its mean power, NAN if unknown. A counter that falls has
+ * restarted, and counts nothing since its last value. */
 void energy_add(struct energy *e, double counter, double watts, double seconds);
-double energy_sum(const struct energy *e); /* NAN: not known */
+double energy_sum(const struct energy *e); /* NAN: unknown */

@@ -38,7 +38,7 @@ void pauses_add(struct pauses *p, bool pause, int64_t at_ms, int64_t ms)
 void pauses_break(struct pauses *p)
 {
     p->ms = p->worked_ms = 0;
-    p->n = 0; /* a rhythm with a hole in it is none */
+    p->n = 0; /* a gap breaks the rhythm */
 }
 
 static int by_ms(const void *a, const void *b)
@@ -46,7 +46,7 @@ static int by_ms(const void *a, const void *b)
     return ORDER(*(const int64_t *)a, *(const int64_t *)b);
 }
 
-/* All that count into v, with the one that goes on. */
+/* Copies all pauses that count to v, including the current one. */
 static size_t list_pauses(const struct pauses *p, struct pause v[PAUSES_MAX + 1])
 {
     size_t n = p->n;

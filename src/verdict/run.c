@@ -39,11 +39,11 @@ struct run_gpu {
     double mem_peak, mem_total, power_peak, temp_peak, cpu_peak, clock_max;
     struct energy energy;
     struct sibling sibling;
-    struct minute_sum minute; /* that goes on */
+    struct minute_sum minute; /* the current minute */
     struct minute_row {
         uint32_t minute; /* since 1970 */
         float v[SIBLING_VALUES];
-    } * rows; /* minutes that the others have not had yet, oldest first; the first `at` are done */
+    } * rows; /* minutes that were not compared yet, oldest first; the first `at` are done */
     size_t n_rows, cap_rows, at;
 };
 
@@ -100,12 +100,12 @@ static void add_value(struct run_gpu *g, enum run_value to, double v)
     g->n[to]++;
 }
 
-static double higher(double a, double b) /* of what is known */
+static double higher(double a, double b) /* ignores an unknown value */
 {
     return isnan(a) || b > a ? b : a;
 }
 
-/* How much of a bin that ends then is the run's. */
+/* Seconds of a bin that ends at end_ms and belong to the run. */
 static double seconds_of(const struct run_gpu *g, int64_t end_ms)
 {
     return (double)MAX(MIN(end_ms, g->to_ms) - MAX(end_ms - g->step_ms, g->from_ms), 0) / 1000;

@@ -9,12 +9,12 @@
 #include "base/order.h"
 
 #define LEAST_CHANGE 0.12 /* of a logarithm: an eighth less, or more */
-#define TIMES_SPREAD 5    /* and so many times what the others, or its own minutes, scatter */
+#define TIMES_SPREAD 5    /* minimum multiple of the spread of the others, or of its own minutes */
 #define WORKS_SM     0.05
 
 static const struct {
     const char *name, *unit;
-    double least, per; /* less than that says nothing; so many make one of what is shown */
+    double least, per; /* smaller values are not compared; stored units per displayed unit */
 } values[SIBLING_VALUES] = {{"power", " W", 60, 1}, {"SM", " %", 0.02, 0.01}, {"NVLink", " GB/s", 1e7, 1e9}};
 
 /* ---- one GPU ---- */
@@ -24,7 +24,7 @@ void sibling_minute(struct sibling *s, const double v[SIBLING_VALUES])
     if (!s->n_first && !(v[SIBLING_SM] >= WORKS_SM))
         return;
     for (int k = 0; k < SIBLING_VALUES && s->n_first < STRAGGLER_FIRST; k++) {
-        double by = log(MAX(v[k], 1e-9)); /* what is not known stays so: such a first minute makes no verdict */
+        double by = log(MAX(v[k], 1e-9)); /* unknown values stay NAN: such a first minute prevents a result */
         s->first[k] += (float)v[k];
         s->logs[k] += (float)by;
         s->squares[k] += (float)(by * by);
@@ -93,7 +93,7 @@ void sibling_add(struct sibling *s, const struct sample *r)
     if (minute_end(&s->sum, minute, v)) {
         sibling_minute(s, v);
         if (minute > was + 1)
-            sibling_gap(s); /* nobody knows what was in between */
+            sibling_gap(s); /* there is no data in between */
     }
     minute_add(&s->sum, r);
 }
@@ -123,17 +123,17 @@ static bool is_asked(const struct sibling *s)
     return s->n_first == STRAGGLER_FIRST && s->n_last == STRAGGLER_LAST && !(mean_last(s, SIBLING_SM) < WORKS_SM);
 }
 
-/* ---- all of a run ---- */
+/* ---- all GPUs of a run ---- */
 
-struct change { /* by one value, of those that are asked */
+struct change { /* in one value, of the GPUs that are compared */
     const struct sibling *const *g;
-    double *v; /* as a logarithm; NAN: not asked */
+    double *v; /* as a logarithm; NAN: not compared */
     size_t n, asked;
     double sum, squares; /* of all v */
     enum sibling_value what;
 };
 
-/* Of all the others: what they changed by, and how much that scatters. */
+/* For all other GPUs: mean and spread of their change. */
 static double spread_but(const struct change *c, size_t but, double *ret_mean)
 {
     double count = (double)c->asked - 1, squares = c->squares - c->v[but] * c->v[but];
@@ -141,7 +141,7 @@ static double spread_but(const struct change *c, size_t but, double *ret_mean)
     return sqrt(MAX(squares / count - *ret_mean * *ret_mean, 0));
 }
 
-/* How far GPU i is from the others, as a logarithm; 0: it is not. */
+/* How far GPU i differs from the others, as a logarithm; 0: it does not. */
 static double apart_by(const struct change *c, size_t i)
 {
     double mean, spread = spread_but(c, i, &mean), by = c->v[i] - mean;
@@ -161,7 +161,7 @@ static void tell_apart(const struct change *c, size_t i, double by, struct advic
              mean_last(c->g[i], c->what) / per, unit, others / per, unit, mean_first(c->g[i], c->what) / per, unit);
 }
 
-/* False: of one that is asked it is not known. */
+/* False: the value of a compared GPU is unknown. */
 static bool measure(struct change *c)
 {
     double least = values[c->what].least;

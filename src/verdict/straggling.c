@@ -30,7 +30,7 @@ static void end_stretch(struct straggling *s, size_t n)
     s->now = (struct straggling_stretch){.to_ms = s->now.to_ms};
 }
 
-/* Its last minutes were so; those that were counted before are not counted again. */
+/* Adds its last minutes; minutes that were added before are not counted again. */
 static void add_minute(struct straggling_stretch *t, size_t gpu, const struct advice *a, int64_t end_ms)
 {
     int64_t from_ms = MAX(end_ms - STRAGGLER_LAST * MINUTE_MS, t->to_ms), ms = t->found ? MINUTE_MS : end_ms - from_ms;

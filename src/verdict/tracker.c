@@ -12,14 +12,14 @@
 
 #define GIB           ((int64_t)1 << 30)
 #define STARVED_CORES 0.95   /* of one process: as fast as a core is */
-#define IDLE_CORES    0.5    /* its busiest process is idle, too */
-#define LITTLE_ACTIVE 0.25   /* a slice of a GPU would do */
-#define FREE_ACTIVE   0.1    /* likewise where nothing is known of its processes */
-#define MUCH_RX       1e8    /* B/s over PCIe: less says nothing */
-#define WORKED_MS     30000  /* less work has no tail */
-#define STILL_MS      600000 /* what has not worked yet may load its data for so long */
+#define IDLE_CORES    0.5    /* its busiest process is idle, too, below this */
+#define LITTLE_ACTIVE 0.25   /* a slice of a GPU is enough below this */
+#define FREE_ACTIVE   0.1    /* the same if its processes are unknown */
+#define MUCH_RX       1e8    /* B/s over PCIe: smaller values have no meaning */
+#define WORKED_MS     30000  /* a run with less work has no tail */
+#define STILL_MS      600000 /* time for a process to load its data before its first work */
 
-/* How the sentence names a value; NULL: it does not. */
+/* Name of a value in the evidence text; NULL: not shown. */
 static const struct {
     const char *name, *unit;
     double per;
@@ -28,26 +28,26 @@ static const struct {
                      [V_DRAM] = {"memory bandwidth", " %", 100},   [V_CLOCK] = {"clock", " % of its highest", 100},
                      [V_CPU] = {"its processes use", " cores", 1}, [V_TOP] = {"the busiest", "", 1}};
 
-/* A cause that is, or was, the largest for a while; there are as many as that. */
+/* A cause that is, or was, the largest for a while; one struct for each. */
 struct stretch {
     enum cause cause;
-    float sum[CAUSE_VALUES], of_s[CAUSE_VALUES]; /* of its values; how many seconds those are of */
-    int64_t from_ms, true_ms, break_ms;          /* the one that goes on */
-    int64_t first_ms, kept_ms;                   /* those that counted */
+    float sum[CAUSE_VALUES], of_s[CAUSE_VALUES]; /* sums of its values; seconds with a value */
+    int64_t from_ms, true_ms, break_ms;          /* the current stretch */
+    int64_t first_ms, kept_ms;                   /* stretches that counted */
 };
 
 struct tracker {
     int64_t reading_ms, at_ms;                  /* at_ms: the last reading; 0: none */
-    float clock_max, limit, standard, cpu, top; /* what comes seldom: the newest; NAN: none yet */
-    int64_t mem, mem_total, peak_mem;           /* 0: not known */
+    float clock_max, limit, standard, cpu, top; /* newest of the rarely read values; NAN: none yet */
+    int64_t mem, mem_total, peak_mem;           /* 0: unknown */
     double clock_sum;
     int n_clock;
     uint8_t n, cap; /* of v */
     struct stretch *v;
     uint64_t mask;
     struct pauses pauses;
-    int64_t from_ms, all_ms, work_ms, idle_ms; /* idle_ms: since it last worked */
-    int64_t still_ms;                          /* since anything at all was asked of it, or its memory grew */
+    int64_t from_ms, all_ms, work_ms, idle_ms; /* idle_ms: since it was last busy */
+    int64_t still_ms;                          /* since any work was requested of it, or its memory grew */
     double work_sum, active_sum;
 };
 
@@ -147,7 +147,7 @@ static void add_look(struct tracker *w, const struct look *k, int64_t ms)
         add_true(w, c, k, ms);
 }
 
-/* What was seen for longer than a reading is not known: no rule goes over such a hole. */
+/* The time since the last reading is unknown: no rule continues over such a gap. */
 static void break_off(struct tracker *w)
 {
     for (size_t i = w->n; i-- > 0;)
@@ -216,7 +216,7 @@ void tracker_add(struct tracker *w, const struct sample *s)
 
 /* ---- advice ---- */
 
-/* The means of its values while it was so; NAN: not known. */
+/* The means of its values over its time; NAN: unknown. */
 static void means_of(const struct stretch *t, double ret[V_COUNT])
 {
     for (size_t i = 0; i < V_COUNT; i++)
@@ -274,7 +274,7 @@ static bool host_is_idle(const struct tracker *w)
            !(mean[V_BACK] < COPIES_BACK);
 }
 
-/* Little memory and little work, of a GPU that does work: another job would fit beside it. */
+/* Little memory and little work on a busy GPU: another job would fit next to it. */
 static bool tell_slice(const struct tracker *w, struct advice *ret)
 {
     double work = w->all_ms ? w->work_sum / (double)w->all_ms : NAN;
