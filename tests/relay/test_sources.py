@@ -347,7 +347,7 @@ class Sources(lib.Case):
             seen = len(relay.lines)
             settings(text)
             relay.p.send_signal(signal.SIGHUP)
-            for words in ("settings (read again|not taken)", says):  # both: what a list brings comes by itself
+            for words in ("settings read again|cannot apply the settings", says):  # both: what a list brings comes by itself
                 lib.wait_until(words, lambda w=words: any(re.search(w, line) for line in relay.lines[seen:]))
         relay.wait_line(r"a.json: 2 machines")
         reload(f"sources: ['file_sd:{self.dir}/a.json', 'file_sd:{self.dir}/b.json']", "b.json: 2 machines")

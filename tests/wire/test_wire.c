@@ -792,9 +792,12 @@ static void w2_a_body_that_lies_about_its_packing_is_refused(void **unused)
         uint32_t raw_len;
         struct str body;
     } cases[] = {
-        {"packed in a way", 2, 4, STR("\0\0\0\0")},        {"says 5 bytes and has 4", 0, 5, STR("\0\0\0\0")},
-        {"says 3 bytes and has 4", 0, 3, STR("\0\0\0\0")}, {"does not unpack", 1, 4, STR("\0\0\0\0")},
-        {"more than", 0, 0xffffffff, STR("\0\0\0\0")},     {"does not unpack", 1, 8 << 20, STR("")},
+        {"packed in a way", 2, 4, STR("\0\0\0\0")},
+        {"announces 5 bytes and has 4", 0, 5, STR("\0\0\0\0")},
+        {"announces 3 bytes and has 4", 0, 3, STR("\0\0\0\0")},
+        {"does not unpack", 1, 4, STR("\0\0\0\0")},
+        {"more than", 0, 0xffffffff, STR("\0\0\0\0")},
+        {"does not unpack", 1, 8 << 20, STR("")},
     };
     struct wire_dec *d = wire_dec_new();
     (void)unused;
