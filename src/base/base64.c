@@ -36,7 +36,7 @@ int base64_read(struct str text, struct buf *out)
     while (pad < 2 && pad < text.len && text.p[text.len - 1 - pad] == '=')
         pad++;
     for (size_t i = 0; i < text.len; i += 4) {
-        size_t n = i + 4 == text.len ? 4 - pad : 4; /* letters that say something */
+        size_t n = i + 4 == text.len ? 4 - pad : 4; /* letters with data */
         uint32_t v = 0;
         int bad = 0;
         for (size_t k = 0; k < 4; k++) {
@@ -45,7 +45,7 @@ int base64_read(struct str text, struct buf *out)
             v = v << 6 | (uint32_t)(one & 63);
         }
         char three[3] = {(char)(v >> 16), (char)(v >> 8), (char)v};
-        bad |= n < 4 && three[n - 1] != 0; /* bits that nobody wrote */
+        bad |= n < 4 && three[n - 1] != 0; /* unused bits must be 0 */
         if (bad || buf_add(out, three, n - 1) < 0) {
             buf_cut(out, before);
             return -EBADMSG;

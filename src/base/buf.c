@@ -1,6 +1,6 @@
 /*
  * buf.c: the growing buffer and its reading counterpart.
- * Every add is whole or not at all: past max nothing of it is kept and err stays set until buf_reset.
+ * Every add is whole or not at all: past max it adds nothing and err stays set until buf_reset.
  */
 #include "base/buf.h"
 
@@ -105,7 +105,7 @@ int buf_vaddf(struct buf *b, const char *fmt, va_list ap)
             vsnprintf(at, (size_t)n + 1, fmt, again);
             b->len += (size_t)n;
         } else if (b->p) {
-            b->p[b->len] = 0; /* take back what was cut */
+            b->p[b->len] = 0; /* drop the truncated output */
         }
     }
     va_end(again);

@@ -27,6 +27,6 @@ void csv_fini(struct csv *c);
  */
 int csv_next(struct csv *c, struct str *cells, size_t max, struct err *err);
 
-/* A cell as csv_next reads it back: in quotes where it must be. For programs: what a spreadsheet might run is marked by
- * csv_text of format/words.h. */
+/* A cell as csv_next reads it back: in quotes where needed. For programs: csv_text of format/words.h marks cells that a
+ * spreadsheet might run. */
 void csv_add(struct buf *out, const char *s);

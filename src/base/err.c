@@ -1,4 +1,5 @@
-/* err.c: puts an error's sentence together. It is formatted apart first, since an argument may be the old sentence. */
+/* err.c: formats an error's message. It is formatted in a separate buffer first, since an argument may be the old
+ * message. */
 #include "base/err.h"
 
 #include <stdarg.h>

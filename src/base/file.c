@@ -120,7 +120,7 @@ static int move_over(int fd, const char *temp, const char *path, struct err *err
     return r < 0 ? err_set(err, r, "cannot sync the folder of '%s': %s", path, strerror(-r)) : 0;
 }
 
-/* was: the file whose mode and owner it gets, as far as we may set them; NULL: mode, less the umask. */
+/* was: the file whose mode and owner the new file gets, as far as we may set them; NULL: mode, less the umask. */
 static int replace_file(const char *path, mode_t mode, const struct stat *was, const void *p, size_t n,
                         struct stat *ret, struct err *err)
 {
@@ -197,7 +197,7 @@ int file_output_close(struct file_output *o, int r, struct err *err)
     if (r == 0 && o->temp)
         r = move_over(o->fd, o->temp, o->path, err);
     if (r < 0 && o->temp)
-        unlink(o->temp); /* gone already where only the folder could not be synced */
+        unlink(o->temp); /* does not exist if only the sync of the folder failed */
     close(o->fd);
     free(o->temp);
     free(o->path);

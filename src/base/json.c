@@ -207,7 +207,7 @@ char *json_escape_at(char *at, struct str v)
     return at + there.len;
 }
 
-/* Nearly all texts are plain, and most of what is written are texts: key and text at once. */
+/* Nearly all texts are plain, and most output is text: adds key and text in one step. */
 void json_str(struct json *j, const char *key, struct str v)
 {
     struct str k = str_of(key);

@@ -17,7 +17,7 @@ static inline struct json json_on(struct buf *out)
 {
     return (struct json){.out = out};
 }
-/* key NULL: an array element or the top value. Keys are our own words and are not escaped. */
+/* key NULL: an array element or the top value. Keys are constants and are not escaped. */
 void json_obj(struct json *j, const char *key);
 void json_end_obj(struct json *j);
 void json_arr(struct json *j, const char *key);
@@ -35,7 +35,7 @@ void json_fixed(struct json *j, const char *key, int64_t v, int64_t per);
 void json_raw(struct json *j, const char *key, struct str v); /* already JSON */
 void json_escape(struct buf *out, struct str v);              /* with quotes; for other writers */
 bool json_is_plain(struct str v);                             /* nothing of it needs an escape */
-/* A piece of JSON that is mostly known: ' stands for ". %s is text, quoted and escaped (NULL: null), %.*s JSON as it
+/* A piece of JSON that is mostly constant: ' stands for ". %s is text, quoted and escaped (NULL: null), %.*s JSON as it
  * is, %lld a number. */
 void json_print(struct buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -6,7 +6,7 @@
 #include "base/json.h"
 
 /* Of eight bytes, those that may need an escape: below 0x20, '"', '\', or above 0x7e. The top bit of the first such
- * byte is set, and none before it; what is set behind it means nothing. */
+ * byte is set, and none before it; bits after it have no meaning. */
 static inline uint64_t json_special(uint64_t w)
 {
     const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
@@ -23,7 +23,7 @@ static inline uint64_t json_word(const char *p)
     return le64toh(w);
 }
 
-/* Room that a text of at most n bytes takes, as JSON, with what is written behind its end. */
+/* Room for a text of at most n bytes as JSON, including bytes written past its end. */
 #define TEXT_ROOM(n) (6 * (n) + 10)
 
 char *json_escape_at(char *at, struct str v); /* any text, where there is TEXT_ROOM for it; its end */

@@ -60,7 +60,7 @@ void lookup_drop(struct lookup *l, uint64_t hash, const void *thing)
         return;
     l->v[i].thing = NULL;
     l->n--;
-    for (i = (i + 1) & (l->cap - 1); l->v[i].thing; i = (i + 1) & (l->cap - 1)) { /* those behind it may move up */
+    for (i = (i + 1) & (l->cap - 1); l->v[i].thing; i = (i + 1) & (l->cap - 1)) { /* entries after it may move up */
         struct lookup_slot s = l->v[i];
         l->v[i].thing = NULL;
         put_slot(l, s);

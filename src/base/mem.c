@@ -225,7 +225,7 @@ char *arena_str(struct arena *a, const char *s)
     return s ? arena_strn(a, s, strlen(s)) : NULL;
 }
 
-/* What took several blocks takes one the next time. */
+/* The next use needs one block in place of several. */
 void arena_reset(struct arena *a)
 {
     struct arena_block *b = a->head;

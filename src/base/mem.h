@@ -39,13 +39,13 @@ char *mem_fmt(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool mem_copy_str(char *dst, size_t size, const char *src);
 
 /*
- * Text that structs point at: at[] are the offsets of their const char * members. How many bytes it takes; and that
- * text copied into room, where the struct points then. NULL becomes "".
+ * Text that structs point at: at[] are the offsets of their const char * members. mem_text_bytes returns its size;
+ * mem_text_move copies it into room and points the struct there. NULL becomes "".
  */
 size_t mem_text_bytes(const void *s, const size_t *at, size_t n);
 void mem_text_move(void *s, const size_t *at, size_t n, char *room);
 
-/* Grow a vector: makes room for one more element behind v[n]. cap is doubled. */
+/* Grow a vector: makes room for one more element after the last of v[n]. cap is doubled. */
 #define VEC_ROOM(v, n, cap)                                                                                            \
     do {                                                                                                               \
         if ((n) == (cap)) {                                                                                            \
@@ -65,7 +65,7 @@ void mem_text_move(void *s, const size_t *at, size_t n, char *room);
         }                                                                                                              \
     } while (0)
 
-/* One more element behind v[n], which may be a compound literal. */
+/* Appends an element to v[n], which may be a compound literal. */
 #define VEC_ADD(v, n, cap, ...)                                                                                        \
     do {                                                                                                               \
         VEC_ROOM(v, n, cap);                                                                                           \

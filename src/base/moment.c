@@ -130,7 +130,7 @@ static bool set_time(struct said *d, int64_t hour, int64_t minute, int64_t secon
     return true;
 }
 
-/* "am" or "pm" behind an hour, if it is there. */
+/* "am" or "pm" after an hour, if present. */
 static bool half_day(struct str *s, int64_t *hour, bool *ret_there)
 {
     char w[WORD_MAX];
@@ -264,7 +264,7 @@ static bool plain_word(struct said *d, const char *w, struct str *s)
         return true;
     }
     if ((i = among(w, long_days, 7)) >= 0) {
-        if (!d->has_day) /* "Tue 17 Nov": said twice */
+        if (!d->has_day) /* "Tue 17 Nov": the date decides */
             d->weekday = i;
         return true;
     }
@@ -311,7 +311,7 @@ static bool from_number(struct said *d, struct str *s, int sign)
     return n && relative(d, sign * v, w);
 }
 
-/* "+01:00", "-0530" behind a time. */
+/* "+01:00", "-0530" after a time. */
 static bool from_zone(struct said *d, struct str *s, int sign)
 {
     int64_t h, m = 0;

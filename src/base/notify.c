@@ -22,7 +22,7 @@ void notify(const char *state)
     if (fd >= 0) {
         ssize_t sent = sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&to,
                               (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n));
-        (void)sent; /* nobody to tell: nothing to do about it */
+        (void)sent; /* no supervisor is reachable: ignore */
     }
 }
 

@@ -1,6 +1,6 @@
 /*
  * opt.c: one table of options, filled from flags, environment and env files. Printing is in opt_print.c, YAML in
- * yaml.c. A text is never kept empty: a string option that was set to "" is NULL again, so there is one way to say "not
+ * yaml.c. A text is never stored empty: a string option that was set to "" is NULL again, so there is one form of "not
  * set".
  */
 #include "base/opt.h"
@@ -180,7 +180,7 @@ static int opt_check_text(const struct opt *o, struct str value, struct err *err
     return err_set(err, -EINVAL, "the value has control characters or is not UTF-8");
 }
 
-/* As opt_set, but the sentence does not say which option: every caller has its own name for it. */
+/* As opt_set, but the message does not name the option: every caller has its own name for it. */
 static int opt_value(const struct opt *o, void *conf, struct str value, struct err *err)
 {
     void *at = opt_at(o, conf);
@@ -236,7 +236,7 @@ void opt_clear(const struct opt *o, void *conf)
     }
 }
 
-/* A value that may be a comma list, instead of whatever a weaker source said. */
+/* A value that may be a comma list; it replaces the value of a weaker source. */
 static int opt_set_whole(const struct opt *o, void *conf, struct str value, struct err *err)
 {
     struct str item;
@@ -414,9 +414,9 @@ int opt_env_file(const struct opt *opts, void *conf, const char *path, struct er
 struct opt_walk {
     const struct opt *opts;
     void *conf;
-    int argc, at; /* at: the next argument to look at */
+    int argc, at; /* at: the next argument to read */
     char **argv;
-    bool *seen; /* by row: a list's first flag drops what weaker sources said */
+    bool *seen; /* by row: a list's first flag drops the values of weaker sources */
     bool help;
     const struct opt *peek; /* read this option alone, into peeked; conf is unused */
     const char *peeked;
@@ -437,7 +437,7 @@ static int opt_flag_value(struct opt_walk *w, const struct opt *o, const char *s
     return r < 0 ? err_prefix(err, r, "%s", shown) : 0;
 }
 
-/* The argument behind a flag, as its value. */
+/* The argument after a flag, as its value. */
 static int opt_next_value(struct opt_walk *w, const struct opt *o, const char *shown, struct err *err)
 {
     if (w->at >= w->argc)
@@ -509,7 +509,7 @@ static int opt_letters(struct opt_walk *w, const char *arg, struct err *err)
     return 0;
 }
 
-/* Operands are kept in order in ops[] when mixed, else the first one ends it. Returns as opt_args. */
+/* When mixed, stores operands in order in ops[]; else the first operand ends it. Returns as opt_args. */
 static int opt_walk_args(struct opt_walk *w, char **ops, int *n_ops, struct err *err)
 {
     while (w->at < w->argc && !w->help) {

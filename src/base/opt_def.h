@@ -1,9 +1,9 @@
 /*
- * opt_def.h: options said once, a line each in a file settings.def, made into the struct they are read into and into
- * their table. A line has the name, the member, the type, the default, what --help calls the value, what --help says,
- * and whatever else struct opt has.
+ * opt_def.h: turns the options of a file settings.def into a struct and its table. A line has the name, the member, the
+ * type, the default, the value's name in --help, the help text, and other members of struct opt.
  *
- * SETTINGS is the folder the file is in, before this is included: of usage come struct usage_settings and usage_opts.
+ * SETTINGS is the folder the file is in; define it before the include: usage gives struct usage_settings and
+ * usage_opts.
  */
 #include "base/opt.h"
 

@@ -45,7 +45,7 @@ const char *opt_number(const struct opt *o, int64_t v, char out[48])
     return out;
 }
 
-/* Would every YAML reader take it for this text, unquoted? */
+/* Does every YAML reader read it as this text, unquoted? */
 static bool show_plain(struct str s)
 {
     int64_t v;
@@ -346,7 +346,7 @@ static void help_options(struct buf *out, const struct opt *opts)
     }
 }
 
-/* Paragraphs are parted by an empty line; a line that starts with a blank is kept as it is. */
+/* An empty line separates paragraphs; a line that starts with a space is not reflowed. */
 static void help_about(struct buf *out, struct str about)
 {
     AUTO_BUF para = BUF_INIT(20000);
@@ -392,7 +392,7 @@ int opt_help(const struct opt_cmd *cmd, struct buf *out)
 
 /* ---- man pages ---- */
 
-/* Text for roff: backslashes and hyphens as themselves, and no line that looks like a request. */
+/* Text for roff: escapes backslashes and hyphens, and lines that start like a request. */
 static void man_text(struct buf *out, struct str s)
 {
     bool start = out->len == 0 || out->p[out->len - 1] == '\n';
@@ -428,7 +428,7 @@ static void man_page_name(struct buf *out, const char *name, bool capitals)
             buf_addc(out, capitals && *c >= 'a' && *c <= 'z' ? (char)(*c - 32) : *c);
 }
 
-/* Verbatim lines, as .EX does where it is known; .nf works everywhere. */
+/* Verbatim lines, as .EX if it is supported; .nf works everywhere. */
 static void man_verbatim(struct buf *out, struct str line, bool *on)
 {
     if (!*on)

@@ -13,7 +13,7 @@
 
 #define PARTS_MAX 16 /* of one library; most have three */
 
-/* The linker wrote to parts that nobody else may write to. */
+/* Whether the linker wrote to read-only parts (text relocations). */
 static bool has_text_relocations(const struct dl_phdr_info *o)
 {
     for (size_t i = 0; i < o->dlpi_phnum; i++) {

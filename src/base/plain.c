@@ -97,7 +97,7 @@ static size_t colour_of(struct str s)
     return v <= 2 || (v >= 30 && v <= 37) || v == 39 || (v >= 90 && v <= 97) ? at + 1 : 0;
 }
 
-/* An escape of JSON's at the front of s. How many bytes it has; *ret is what stands for it when it is to be shown. */
+/* A JSON escape at the front of s. Returns its length in bytes; *ret is its replacement on screens. */
 static size_t escape_of(struct str s, struct str *ret)
 {
     uint64_t c = 0;

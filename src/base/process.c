@@ -19,8 +19,8 @@
 #include "base/mem.h"
 #include "base/timer.h"
 
-#define REAP_MS     20   /* how often to look whether it has ended, once its output has */
-#define PATIENCE_MS 3000 /* between asking it to end and making it */
+#define REAP_MS     20   /* interval of checks whether it has exited, after its output ended */
+#define PATIENCE_MS 3000 /* between SIGTERM and SIGKILL */
 #define INPUT_MAX   (1u << 20)
 
 enum { IN, OUT, ERR, ENDS };
@@ -180,7 +180,7 @@ static void process_exec(char *const *argv, char *const *env, int fds[ENDS][2], 
 static bool is_needed(struct str name, unsigned needs)
 {
     static const struct {
-        unsigned needs; /* 0: everybody */
+        unsigned needs; /* 0: always passed */
         const char *names;
     } known[] = {
         {0, "PATH HOME USER LOGNAME SHELL LANG TZ TMPDIR LD_LIBRARY_PATH"},
@@ -312,7 +312,7 @@ static void tell_nobody(UNUSED void *arg, UNUSED int status) {}
 void process_drop(struct process *p)
 {
     p->calls.ended = tell_nobody;
-    process_stop(p); /* which takes no more output either */
+    process_stop(p); /* also stops reading its output */
 }
 
 static struct process *first_of(const struct event_base *loop)
@@ -339,7 +339,7 @@ void process_end_all(struct event_base *loop)
         if (p->loop == loop && !p->stopped)
             process_stop(p);
     struct process *p;
-    /* Turns, not a clock: a test's may stand still. */
+    /* Counts rounds: a test's clock may stand still. */
     for (int turn = 0; (p = first_of(loop));) {
         int status = 0;
         pid_t got = waitpid(p->pid, &status, WNOHANG);
@@ -356,7 +356,7 @@ void process_end_all(struct event_base *loop)
     }
 }
 
-/* ---- what it said ---- */
+/* ---- standard error ---- */
 
 struct str process_said(const struct process *p)
 {

@@ -8,8 +8,8 @@
 #include "base/opt.h"
 
 /*
- * May be written: data (NULL: none), folders (more; absent ones are an error), /tmp, /var/tmp, $TMPDIR, /dev/null and
- * /dev/tty. -ENOSYS, -EOPNOTSUPP: the kernel cannot; nothing is limited. All errors have a sentence.
+ * Limits writes to: data (NULL: none), folders (more; absent ones are an error), /tmp, /var/tmp, $TMPDIR, /dev/null and
+ * /dev/tty. -ENOSYS, -EOPNOTSUPP: not supported by the kernel; nothing is limited. All errors have a message in err.
  */
 int sandbox_writes(const char *data, const struct opt_list *folders, struct err *err);
 

@@ -161,7 +161,7 @@ static void hide_arg(const struct opt *o, char **arg, size_t from)
     *arg = kept[n - 1];
 }
 
-/* The option an argument names, and where its value begins in it; 0: the next argument is the value. */
+/* The option of an argument, and the offset of its value in it; 0: the next argument is the value. */
 static const struct opt *option_of(const struct opt *opts, const char *arg, size_t *ret_value)
 {
     struct str rest = str_of(arg), name;

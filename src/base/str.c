@@ -1,6 +1,6 @@
 /*
  * str.c: views into text: cutting, comparing, numbers, patterns, UTF-8.
- * Nothing here writes to the text, allocates, or looks at the locale.
+ * Nothing here writes to the text, allocates, or uses the locale.
  */
 #include "base/str.h"
 
@@ -369,7 +369,7 @@ bool str_bool(struct str s, bool *ret)
 
 /* ---- patterns ---- */
 
-/* One pattern item at pat[*at] against c; *at moves behind the item. A '[' without its ']' is itself. */
+/* Matches one pattern item at pat[*at] against c; *at moves past the item. A '[' without its ']' is itself. */
 static bool glob_item(struct str pat, size_t *at, unsigned char c)
 {
     size_t i = *at;
@@ -456,7 +456,7 @@ int str_near(struct str typed, struct str meant)
     if ((size_t)edits <= limit && (size_t)edits < MIN(typed.len, meant.len))
         return edits;
     if (typed.len >= 3 && meant.len > typed.len && memcmp(typed.p, meant.p, typed.len) == 0)
-        return 4; /* its beginning: weaker than a slip */
+        return 4; /* a prefix: weaker than a typing error */
     return -1;
 }
 

@@ -1,4 +1,4 @@
-/* workers.c: a queue behind a lock, threads that wait on it, and an eventfd that brings results back to the loop. */
+/* workers.c: a queue with a lock, threads that wait on it, and an eventfd that reports results to the loop. */
 #include "base/workers.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct work {
     pthread_cond_t more;
     pthread_t threads[THREADS_MAX];
     unsigned n_threads;
-    struct list waiting, ended; /* behind the lock */
+    struct list waiting, ended; /* protected by the lock */
     struct work_job *running[THREADS_MAX];
     size_t n_waiting, queue_max;
     bool stopping, behind;
@@ -81,7 +81,7 @@ static void *worker(void *arg)
         w->running[seat.i] = NULL;
         bool first = !w->ended.first;
         list_put(&w->ended, j);
-        if (first) /* else it was rung for, and the loop takes all that there are */
+        if (first) /* else the loop was woken already, and handles all results */
             wake_ring(w->fd);
     }
     pthread_mutex_unlock(&w->lock);
@@ -190,7 +190,7 @@ int work_add(struct work *w, struct work_job *j, int64_t limit_ms)
     pthread_mutex_unlock(&w->lock);
     if (!taken)
         return -EAGAIN;
-    pthread_cond_signal(&w->more); /* without the lock, which is what it wakes up to take */
+    pthread_cond_signal(&w->more); /* unlocked, since the woken thread locks it */
     w->due++;
     return 0;
 }

@@ -1,4 +1,4 @@
-/* book.c: a vector of the open bookings, sorted by start. There are few: every question looks at all of them. */
+/* book.c: a vector of the open bookings, sorted by start. There are few: every query scans all of them. */
 #include "book/book.h"
 
 #include <errno.h>
@@ -10,14 +10,14 @@ struct entry {
     struct booking *h;        /* as it is, or is about to be */
     struct booking *was;      /* being changed: as it was; NULL: new, or not being changed */
     bool pending;             /* being written */
-    enum booking_state state; /* as last told */
+    enum booking_state state; /* as last reported by book_tick */
 };
 
 struct book {
     struct entry *v;
     size_t n, cap;
     int64_t last_id;
-    int64_t due_ms; /* nothing begins or ends before */
+    int64_t due_ms; /* no booking starts or ends before */
     const struct booking **all;
     size_t cap_all;
     void (*changed)(void *arg);
@@ -222,7 +222,7 @@ void book_settle(struct book *b, int64_t id, bool durable)
     b->due_ms = INT64_MIN;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static const struct booking *durable(const struct entry *e)
 {

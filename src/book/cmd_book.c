@@ -59,7 +59,7 @@ const struct opt_cmd book_help = {
     .no = (const int[]){EEXIST, EACCES, ENOENT, 0},
 };
 
-/* ---- what to say ---- */
+/* ---- the request ---- */
 
 static int add_when(struct json *j, const char *key, const char *text, const struct zone *zone, struct err *err)
 {

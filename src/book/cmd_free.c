@@ -126,7 +126,7 @@ int cmd_free(struct cmd_call *c)
     buf_fini(&f.uuids);
     if (r == 0 && f.free_until_ms)
         note_booking(f.free_until_ms, count);
-    if (r == -EBUSY || r == -EEXIST) /* too few are free: a hub answers 409 */
+    if (r == -EBUSY || r == -EEXIST) /* too few are free: a hub replies 409 */
         return cli_fail(&free_help, EXIT_NO, "%s; wait with `muster wait -n %" PRId64 "`", c->err.msg, count);
     return r < 0 ? r : cli_print(&free_help, &out);
 }

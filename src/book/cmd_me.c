@@ -1,4 +1,4 @@
-/* cmd_me.c: asks the hub whether it knows us by our token. */
+/* cmd_me.c: checks whether the hub has a person for our token. */
 #include "book/cmd_me.h"
 
 #include <jansson.h>

@@ -1,6 +1,6 @@
 /*
- * feature.c: bookings in the hub: each change is checked against the bookings there are, stored, and only when it is
- * durable shown, announced and answered. One change after the other, on the loop.
+ * feature.c: bookings in the hub: each change is checked against existing bookings and stored. Only when it is durable
+ * the hub shows and announces it and replies. Changes run in order, on the loop.
  */
 #include "book/feature.h"
 
@@ -69,7 +69,7 @@ static const struct booking_now *as_now(const struct hub *h, const struct bookin
     return ret;
 }
 
-/* x: the booking that was changed, or NULL. judge_ms 0: the next tick says what it means. */
+/* x: the changed booking, or NULL. judge_ms 0: the next tick updates the state. */
 static void show_device(struct hub *h, struct node_now *n, size_t device, const struct booking *x, int64_t now_ms,
                         int64_t judge_ms)
 {

@@ -10,7 +10,7 @@
 #include "base/order.h"
 #include "now/sites.h"
 
-#define NEAR_MS 600000 /* a booking that begins within this is one from now on */
+#define NEAR_MS 600000 /* a booking that starts within this time counts as one from now on */
 
 static int take(const struct node_now *n, const struct device_now *d, struct buf *ret, struct err *err)
 {
@@ -145,7 +145,7 @@ static bool fits_pattern(struct str pattern, const char *text, bool part)
     return str_glob(buf_str(&p), buf_str(&t));
 }
 
-/* Nobody else is on it, as far as is known. */
+/* Whether no other user is known to use it. */
 static bool usable_now(const struct device_now *d, const char *person)
 {
     if (d->state == DEV_FREE)
@@ -155,7 +155,7 @@ static bool usable_now(const struct device_now *d, const char *person)
     return d->n_procs > 0 && !ANY(d->n_procs, i, strcmp(d->procs[i].fact->user, person) != 0);
 }
 
-/* Nobody is on it, and has not been for a while. A booking of their own makes it held, not used. */
+/* Whether it has been free for long enough. A booking of the person itself makes it held, not used. */
 static bool idle_now(const struct device_now *d, const struct pick_wish *w)
 {
     bool own = d->booking && w->person && strcmp(d->booking->person, w->person) == 0;

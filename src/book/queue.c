@@ -126,7 +126,7 @@ bool queue_says(struct queue *q, int64_t id)
     return first;
 }
 
-/* ---- whose turn ---- */
+/* ---- grants ---- */
 
 COMPARE(by_id, struct booking *const, ORDER((*x)->id, (*y)->id))
 
@@ -173,7 +173,7 @@ static const struct node_now **with_room(const struct node_now *const *nodes, si
     return v;
 }
 
-/* What would do for this one, if it were free for long enough, is kept from those behind. */
+/* Reserves GPUs that suit this wait once they are free for long enough, so that later waits do not get them. */
 static void keep(struct book *b, const struct node_now *const *nodes, size_t n, struct pick_wish *p, struct buf *kept)
 {
     p->idle_ms = 0;

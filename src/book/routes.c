@@ -29,7 +29,7 @@ struct booker booker_of(const struct request *rq)
                            .id = rq->who->token.id};
 }
 
-/* As whom they look: their token's or the proxy's person; where names are typed, the one they typed. */
+/* The client's person: of its token or the proxy; if names are typed, the typed one. */
 static void me_of(const struct api *a, const struct request *rq, char ret[BOOKING_PERSON_MAX])
 {
     struct str typed = str_trim(request_query(rq, "me"));
@@ -100,7 +100,7 @@ static void put_devices(struct json *j, const struct api *a, const struct bookin
     }
 }
 
-/* One row of the contract (docs/bookings.md); me: whose are "mine". */
+/* One row of the contract (docs/bookings.md); me: the person whose bookings are "mine". */
 static void booking_json(struct json *j, const struct api *a, const struct booking *h, const char *me, int64_t now_ms)
 {
     const char *others[USE_NAMES];
@@ -325,7 +325,7 @@ static void list_end(struct past_ask *k)
     FREE_ALL(l->v, l->person, l->device, l->node, l);
 }
 
-/* False: rp has the answer. */
+/* False: rp has the response. */
 static bool list_span(const struct api *a, const struct request *rq, struct listing *l, struct reply *rp)
 {
     struct str from = request_query(rq, "from"), to = request_query(rq, "to");

@@ -1,7 +1,6 @@
 /*
- * routes_put.c: the routes that make, change and release bookings. Who may is decided before the body is read, as far
- * as that can be known then; the rest when it is known whose booking it is. What overlaps is decided by the hub, one
- * request after the other.
+ * routes_put.c: the routes that make, change and release bookings. They check rights before the body is read, as far as
+ * possible; the rest when the owner of the booking is known. The hub checks overlaps, one request at a time.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +12,7 @@
 #include "book/pick.h"
 #include "book/routes.h"
 
-#define LONGEST_MS  (3660 * 86400000ll) /* of a booking, and how far ahead it may begin */
+#define LONGEST_MS  (3660 * 86400000ll) /* of a booking, and how far ahead it may start */
 #define SHORTEST_MS 60000
 
 enum reply_how reply_refused(struct reply *rp, int code, const struct err *err)
@@ -286,7 +285,7 @@ enum reply_how post_booking(struct api *a, struct request *rq, struct reply *rp)
 
 /* ---- changes ---- */
 
-/* Still open, and the asker's to change. False: rp has the answer. */
+/* Still open, and the client may change it. False: rp has the response. */
 static bool may_change(struct api *a, struct request *rq, const struct booking *h, struct str typed, struct reply *rp)
 {
     struct booker who = booker_of(rq);

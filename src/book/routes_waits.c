@@ -178,7 +178,7 @@ static bool read_body(json_t *o, struct asked_for *q, struct reply *rp)
         struct str text = str_n(json_string_value(v), json_string_length(v));
         if (json_is_null(v))
             continue;
-        /* kept as it is, so it must be there as long as the body is */
+        /* text is borrowed, so it must live as long as the body */
         if (!json_is_string(v) && str_listed("model,node,person,comment", str_of(key)))
             return reply_wrong(rp, "model, node, person and comment are text");
         if (json_is_integer(v)) {

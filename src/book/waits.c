@@ -13,7 +13,7 @@
 #include "book/queue.h"
 #include "notify/person.h"
 
-#define RULE "wait" /* what a person's list of `tell` may name */
+#define RULE "wait" /* name for a person's list of `tell` */
 
 static void give(void *arg, const struct booking *h, const struct gpu_request *w, const char *uuids)
 {

@@ -1,4 +1,4 @@
-/* answers.c: a short list; whatever is in it can be read again from the store. */
+/* answers.c: a short list; every entry can be read again from the store. */
 #include "history/answers.h"
 
 #include "base/order.h"

@@ -500,7 +500,7 @@ static int load_facts(struct export *x, struct a_node *n, struct err *err)
     return MIN(r, 0);
 }
 
-/* Two nodes of one name say their key, too, as in /metrics. */
+/* Two nodes of the same name include their key, too, as in /metrics. */
 static void label_nodes(struct export *x)
 {
     for (size_t i = 0; i < x->n; i++) {

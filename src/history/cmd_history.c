@@ -59,7 +59,7 @@ const struct opt_cmd history_help = {
     .conf_size = sizeof(struct history_conf),
 };
 
-/* ---- asking ---- */
+/* ---- the request ---- */
 
 static int ask_hub(const struct history_conf *conf, int argc, char **argv, size_t points, struct buf *ret,
                    struct err *err)

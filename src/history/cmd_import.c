@@ -73,7 +73,7 @@ struct import {
     struct export_reader *reader;
     struct a_node **nodes;
     size_t n_nodes, cap_nodes;
-    struct a_node *node; /* whose points these are */
+    struct a_node *node; /* the node of these points */
     struct point *points;
     size_t n, cap;
     int64_t span; /* of the newest point */

@@ -20,8 +20,8 @@ struct import_done {
     size_t nodes;
 };
 
-/* Files, - is standard input; or, with in, what comes from there: files[0] is what errors call it. 0, -EBADMSG with
- * "file:line:column: sentence", or -errno; what came before it stays. */
+/* Imports files, - is standard input; or, with in, its content: files[0] is its name in errors. Returns 0, -EBADMSG
+ * with "file:line:column: message" in err, or -errno; earlier data stays. */
 int import_run(const struct import_ask *ask, char *const *files, size_t n, FILE *in, struct import_done *ret,
                struct err *err);
 /* "3 samples (1 were there already), ..." */

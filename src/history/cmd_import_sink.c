@@ -154,7 +154,7 @@ static int hub_try(struct import_sink *l, struct import_sink_node *n, struct err
     return n->queue.n ? err_set(err, -EAGAIN, "the hub did not keep everything") : 0;
 }
 
-/* Until everything that waits is kept. */
+/* Sends until the hub has stored all queued batches. */
 static int hub_post(struct import_sink *l, struct import_sink_node *n, struct err *err)
 {
     int64_t start_ms = clock_mono_ms(), wait_ms = 100;
@@ -191,7 +191,7 @@ int import_sink_facts(struct import_sink *l, struct import_sink_node *n, const s
         return err_set(err, r, "the facts of node '%s' cannot be coded: %s", n->name, strerror(-r));
     if (n->facts && n->facts->id == id)
         return 0;
-    if (!l->store && (r = hub_post(l, n, err)) < 0) /* those waiting were taken under the old ones */
+    if (!l->store && (r = hub_post(l, n, err)) < 0) /* queued batches refer to the old facts */
         return r;
     take_blob(l, n, BLOB_FACTS, id, &b, &n->facts);
     return 0;

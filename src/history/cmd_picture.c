@@ -44,7 +44,7 @@ static void boxes_fini(struct boxes *b)
     FREE_ALL(b->v, b->known, b->values);
 }
 
-/* When a group begins: "12.35", "10:46:12" of a short time, or "11-15 10:46". */
+/* Start of a group: "12.35", "10:46:12" for a short time, or "11-15 10:46". */
 static const char *begins(const struct picture *p, size_t k, char out[24])
 {
     struct civil c;

@@ -8,7 +8,7 @@
 
 #define BACK_MS    (2 * MINUTE_MS)  /* a rate needs the bin before */
 #define SLOW_MS    (10 * MINUTE_MS) /* who samples more rarely is not drawn as a line */
-#define NEIGHBOURS 2                /* distances before and behind one that say whether it is a usual one */
+#define NEIGHBOURS 2                /* distances before and after one that tell whether it is a usual one */
 
 /* A sum or a number of samples is of its bin alone. */
 static bool stays_in_its_bin(enum agg agg)
@@ -16,7 +16,7 @@ static bool stays_in_its_bin(enum agg agg)
     return agg == AGG_SUM || agg == AGG_COUNT;
 }
 
-/* The bins of fine in a longer one that begins at at_ms: [first, end). */
+/* The bins of fine in a longer bin that starts at at_ms: [first, end). */
 struct part {
     size_t first, end;
 };

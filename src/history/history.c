@@ -1,6 +1,6 @@
 /*
- * history.c: reads a question about history (the words of a URL) into a query. Devices and metrics are looked up once,
- * into copies, so that the answer can be made on another thread (history_run.c) while nodes come and go.
+ * history.c: parses a query of history (the parameters of a URL). It looks up devices and metrics once and copies them,
+ * so that another thread (history_run.c) can run the query while nodes come and go.
  */
 #include "history/history.h"
 
@@ -18,7 +18,7 @@ static const char *const grouping_words[GROUPS] = {"", "node", "model", "user", 
 static const char *const fold_words[FOLDS] = {"mean", "sum", "min", "max"};
 static const char *const tier_names[TIER_COUNT + 1] = {"raw", "minute", "hour", "auto"};
 
-/* ---- words ---- */
+/* ---- names ---- */
 
 static int add_words(struct str *v, size_t *n, size_t max, const char *what, struct str value, struct err *err)
 {

@@ -54,7 +54,8 @@ static size_t rate_back(int64_t step_ms)
     return (size_t)MAX((RATE_BACK_MS + step_ms - 1) / step_ms, 1);
 }
 
-/* Per second, from the newest value of the bin before to the newest of this one. A counter that fell began again. */
+/* Per second, from the newest value of the previous bin to the newest of this one. A counter that fell has
+ * restarted. */
 static int64_t bin_rate(const struct bin *b, size_t i, int64_t step_ms)
 {
     const __int128 unit = (__int128)1000 * AVERAGE_EXTRA;
@@ -118,7 +119,7 @@ void history_fold_bins(const struct bin *b, size_t before, size_t n, enum agg ag
 
 struct heap { /* of numbers: one group's metric under one agg */
     const char *node_key, *node, *model, *user;
-    struct str whose; /* as struct series says */
+    struct str whose; /* in the format of struct series */
     const char *metric, *unit;
     enum agg agg;
     int64_t per;               /* of the devices' numbers */
@@ -388,7 +389,7 @@ static int64_t uneven_average(const struct bin *b, size_t n_devices, size_t step
     return fold == FOLD_MEAN ? divided(sum, n) : clip(sum);
 }
 
-/* One bin of devices, each in its series, step behind that of the one before. */
+/* Folds one bin of several devices; the series are step apart. */
 static int64_t fold_apart(const struct bin *b, size_t n_devices, size_t step, enum agg agg, enum fold fold)
 {
     struct node_bin all = {0};
@@ -444,8 +445,8 @@ static bool any_in(const struct bin *b, size_t n)
     return ANY(n, i, b[i].count > 0);
 }
 
-/* Of the devices of a card those that have something of a metric, or all that could; b: the bins of the first, those of
- * the next are step behind. False: nobody has. */
+/* Lists the devices of a card with data of a metric, or all possible ones; b: the bins of the first, those of the next
+ * are step apart. False: no device has data. */
 static bool heap_of_devices(const struct run *r, const struct card *c, bool maybe, const struct bin *b, size_t step,
                             struct heap *to)
 {
@@ -499,8 +500,8 @@ static void give_sums(struct run *r, const struct plan_node *p, size_t metric, c
     }
 }
 
-/* One metric of all devices of a node, whose first series is at of fine, the next one step behind it: as give() does of
- * each, where a node is a group and nothing is filled in. */
+/* One metric of all devices of a node. Their series start at `at` of fine and are step apart. Does the same as give()
+ * for each, if a node is a group and no gaps are filled. */
 static void give_devices(struct run *r, const struct plan_node *p, size_t metric, const struct history *fine, size_t at,
                          size_t step)
 {
@@ -623,7 +624,7 @@ static bool node_ask_make(struct node_ask *k, const struct run *r, const struct 
     return k->ask.n_devices > 0;
 }
 
-/* ---- several nodes in one question: where an archive answers, or where there is much to read ---- */
+/* ---- several nodes in one query: if there is an archive, or much to read ---- */
 
 static bool is_large(const struct run *r)
 {
@@ -643,7 +644,7 @@ static void ahead_fini(struct run *r)
     r->n_ahead = r->next_ahead = 0;
 }
 
-/* As many nodes from first on as fit, at least one. *ret: the one behind them. */
+/* Reads as many nodes from first on as fit, at least one. *ret: the next node. */
 static int ask_ahead(struct run *r, size_t first, size_t *ret, struct err *err)
 {
     const struct history_query *q = r->q;

@@ -93,13 +93,13 @@ struct taking {
     struct spans *to;
 };
 
-/* The stretch of the same person on the same device that this one touches; NULL: it begins a new one. */
+/* The span of the same person on the same device that this one continues; NULL: it starts a new one. */
 static struct span *touching(const struct taking *k, const struct proc_span *p)
 {
     for (size_t i = k->to->n; i-- > 0;) {
         struct span *s = &k->to->v[i];
         if (strcmp(s->device, p->device) != 0 || strcmp(s->node, p->node) != 0)
-            return NULL; /* records come by node, device, beginning */
+            return NULL; /* records come by node, device, start */
         if (strcmp(s->user, p->fact.user) == 0)
             return p->first_ms <= s->last_ms + k->ask->gap_ms ? s : NULL;
     }

@@ -26,7 +26,7 @@ struct history_job {
     enum format format;
     const struct zone *zone; /* of a picture's time; the hub's */
     char title[80];
-    uint64_t stamp; /* 0: its answer is not kept */
+    uint64_t stamp; /* 0: its response is not cached */
     struct history_key key;
     int64_t to_ms;
 };
@@ -145,7 +145,7 @@ static void history_keep(struct past_ask *k, struct api *a, struct reply *rp)
     answers_put(a->answers, &job->key, job->stamp, job->to_ms, rp->blob);
 }
 
-/* What may be kept: text, of what does not depend on the time of asking. */
+/* Cacheable responses: text, if it does not depend on the time of the request. */
 static void history_stamp(struct api *a, struct history_job *job)
 {
     uint64_t seed = (uint64_t)a->nonce << 32 | (unsigned)job->format;

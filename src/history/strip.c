@@ -91,7 +91,7 @@ static void take_rows(struct strip *s, const struct view *v)
             while (strcmp(now->devices[k].fact.uuid, of->uuid) != 0)
                 k++;
             if (device_is_parent(now, &now->devices[k]))
-                continue; /* its instances are what one takes */
+                continue; /* users get its instances */
             char name[NAME_MAX_LEN + 32], place[16] = "";
             if (of->mig >= 0)
                 snprintf(place, sizeof(place), ".%d", (int)of->mig);
@@ -200,7 +200,7 @@ static void start_rows(void *arg, const struct series_frame *f)
     }
 }
 
-/* NULL: it has none, as a GPU whose instances have them. */
+/* NULL: no row, as for a GPU with instances. */
 static struct strip_row *row_of(const struct reading *k, const struct series *one)
 {
     uint64_t hash = lookup_hash(one->device);
@@ -213,7 +213,7 @@ static struct strip_row *row_of(const struct reading *k, const struct series *on
     return row;
 }
 
-/* util comes first, then sm_active where it is known. */
+/* util comes first, then sm_active if known. */
 static void take_series(void *arg, const struct series *one)
 {
     struct reading *k = arg;

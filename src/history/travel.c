@@ -1,6 +1,6 @@
 /*
- * travel.c: rebuilds nodes as they were at a moment, one at a time, from bins of history and records of processes. On
- * any thread.
+ * travel.c: rebuilds nodes as they were at a time, one at a time, from bins of history and records of processes.
+ * Thread-safe.
  */
 #include "history/travel.h"
 
@@ -18,7 +18,7 @@ struct stop { /* the current data of a node */
 struct travel {
     int64_t at_ms;
     bool minutes; /* out of the minute tier */
-    bool whole;   /* the minute before at_ms, as a moment: who was there in it was there */
+    bool whole;   /* the whole minute before at_ms: any process seen in it counts */
     struct state_rule rule;
     size_t n;
     struct stop *stops;
@@ -271,7 +271,7 @@ static void take_proc(void *arg, const struct proc_span *p)
     }
 }
 
-/* Onto their device, facts behind the list in the same block. */
+/* Adds them to their device, with the facts after the list in the same block. */
 static void put_procs(struct device_now *d, size_t device, const struct taking *k)
 {
     size_t n = 0;
@@ -376,7 +376,7 @@ static void keep_newest(struct node_now *n)
     n->n_devices = kept;
 }
 
-/* Devices that are gone now and of which nothing is stored of then were not there. */
+/* Devices that are removed now and have no data of that time did not exist. */
 static void drop_unknown(struct node_now *n, bool of_then)
 {
     size_t kept = 0;

@@ -1,5 +1,5 @@
 /*
- * cache.c: keeps answers that several readers share. It is not a store: everything here can be made again from live
+ * cache.c: caches responses that several clients share. It is not a store: everything here can be made again from live
  * state.
  */
 #include "http/cache.h"
@@ -112,7 +112,7 @@ struct str blob_piece(struct blob *b)
 struct entry {
     uint64_t hash, version;
     int64_t made_ms, good_ms, used_ms;
-    bool kept; /* until another takes its place */
+    bool kept; /* until it is replaced */
     struct buf key;
     struct blob *blob;
 };

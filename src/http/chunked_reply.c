@@ -17,9 +17,9 @@
 
 struct chunked_reply {
     struct work_job job; /* first */
-    struct conn *c;      /* NULL: the reader is gone, or is the program itself */
+    struct conn *c;      /* NULL: the client left, or it is an internal request */
     struct httpd *h;
-    struct late *own; /* who takes the reply of the program's own request */
+    struct late *own; /* receiver of the reply of an internal request */
     struct reply rp;  /* that reply */
     chunked_reply_event_fn *on_event;
     void *arg;
@@ -157,7 +157,7 @@ static void send_head(struct conn *c, const struct reply *rp, bool gz, bool chun
     struct httpd *h = c->h;
     struct reply_head a = {.status = rp->status ? rp->status : 200, .length = -1, .gz = gz, .chunked = chunked};
 
-    a.close = c->close_after |= rp->close || c->old; /* whose end is the connection's */
+    a.close = c->close_after |= rp->close || c->old; /* the end of the body closes the connection */
     buf_reset(&h->head);
     reply_head_put(&h->head, rp, &a, &h->date);
     evbuffer_add(io_out(c->io), h->head.p, h->head.len);

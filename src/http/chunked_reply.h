@@ -1,10 +1,12 @@
 /*
  * chunked_reply.h: a reply whose body is made while it is sent, in pieces: chunked, compressed on a worker if the
- * client accepts gzip. For answers about very many nodes: no more than some megabytes of one are in memory.
+ * client accepts gzip. For responses about very many nodes: at most some megabytes of a response are in memory.
  *
- * Used on the loop thread only. R1 The pieces together are one body, and one gzip member. R2 A body that is not whole
- * ends without its last chunk, so that the client sees it. R3 Room and the reader's end are reported by on_event, never
- * from within a call. R4 The reply of a request of the program's own is collected and delivered at the end.
+ * Loop thread only.
+ * R1 The pieces together are one body, and one gzip member.
+ * R2 An incomplete body ends without its last chunk, so that the client detects it.
+ * R3 on_event reports room and the client's end, never from within a call.
+ * R4 The reply of an internal request is collected and delivered at the end.
  */
 #pragma once
 
@@ -15,7 +17,7 @@ typedef void chunked_reply_event_fn(void *arg);
 
 /*
  * Call inside handle(), which then returns REPLY_LATER. Sends rp's head (rp has no body) and takes ownership of rp.
- * on_event(arg) is called when there may be room, and when the reader is gone. Returns NULL if the reply is complete:
+ * on_event(arg) is called when there may be room, and when the client has left. Returns NULL if the reply is complete:
  * to a HEAD.
  */
 struct chunked_reply *chunked_reply_new(struct request *rq, struct reply *rp, chunked_reply_event_fn *on_event,

@@ -1,7 +1,7 @@
 /*
- * chunks.h: a chunked body, taken apart as strictly as a head (head.h): sizes are hexadecimal digits and nothing else,
- * every line ends with CR LF, and there is no bare CR or LF, NUL or other control character in one. Trailers are
- * checked and forgotten; one that would say how long the body is, or to whom it goes, is refused.
+ * chunks.h: parses a chunked body as strictly as a head (head.h): sizes are hexadecimal digits and nothing else, every
+ * line ends with CR LF, and there is no bare CR or LF, NUL or other control character in a line. Trailers are checked
+ * and discarded; a trailer with the length or target of the body is refused.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ struct chunks {
 void chunks_init(struct chunks *c, size_t max);
 void chunks_fini(struct chunks *c);
 /*
- * Take what can be taken of in; *used bytes of it are done with. 0: needs more; 1: the body is whole; or a negative
- * HTTP status: -400, -413 (larger than max), -431.
+ * Consumes as much of in as possible: *used bytes. Returns 0: needs more; 1: the body is complete; or a negative HTTP
+ * status: -400, -413 (larger than max), -431.
  */
 int chunks_take(struct chunks *c, struct str in, size_t *used);

@@ -1,6 +1,6 @@
 /*
- * compress.c: compresses answers on a worker, which reads the answer's plain bytes (nobody changes them) and writes its
- * own.
+ * compress.c: compresses responses on a worker, which reads the response's plain bytes (they do not change) and writes
+ * its own.
  */
 #include "http/compress.h"
 
@@ -8,7 +8,7 @@
 #include "base/workers.h"
 
 #define LIMIT_MS 60000
-#define WAIT_MAX 256 /* answers; then they go as they are */
+#define WAIT_MAX 256 /* pending responses; further ones are sent uncompressed */
 #define MORE     (64u << 10)
 
 struct waiter {

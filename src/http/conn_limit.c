@@ -1,4 +1,4 @@
-/* conn_limit.c: counts connections by address; an address without any is not kept. */
+/* conn_limit.c: counts connections by address; an address without connections has no entry. */
 #include "http/conn_limit.h"
 
 #include "base/lookup.h"

@@ -1,4 +1,4 @@
-/* conn_limit.h: limits how many connections each address may have, so that one of them cannot take all there are. */
+/* conn_limit.h: limits the connections of each address, so that one address cannot use all of them. */
 #pragma once
 
 #include <stdbool.h>

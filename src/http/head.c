@@ -87,7 +87,7 @@ size_t head_count(const struct head *h, const char *name)
     return n;
 }
 
-/* A comma list has this word, parameters aside; q=0 means no. */
+/* A comma list has this word, ignoring parameters; q=0 means no. */
 static bool list_has(struct str list, const char *word)
 {
     struct str item, name, q;

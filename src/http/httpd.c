@@ -159,8 +159,8 @@ static void free_bytes(UNUSED const void *p, UNUSED size_t n, void *own)
     free(own);
 }
 
-/* The bytes to send: the plain ones, or their gzip (made's, or kept in the blob). A HEAD makes none: it says that there
- * would be one, and its length where that is known. */
+/* The bytes to send: the plain ones, or their gzip (made's, or cached in the blob). A HEAD makes none: it announces
+ * gzip, and its length if known. */
 static struct str reply_bytes(struct conn *c, struct reply *rp, struct buf *made, struct reply_head *a)
 {
     struct str plain = rp->blob ? buf_str(&rp->blob->plain) : buf_str(&rp->body), gz = {0};
@@ -288,7 +288,7 @@ static void conn_problem(struct conn *c, int status, const char *why)
     conn_reply(c, &rp);
 }
 
-/* ---- one request: each step says whether there may be more to do at once ---- */
+/* ---- one request: each step returns whether there may be more to do immediately ---- */
 
 static void conn_handle(struct conn *c, struct str body)
 {
@@ -304,7 +304,7 @@ static void conn_handle(struct conn *c, struct str body)
     exchange_end(c);
 }
 
-/* The head's n bytes are in x->text. 0, or it was answered. */
+/* The head's n bytes are in x->text. Returns 0, or an error after an error reply. */
 static int conn_read_head(struct conn *c, struct exchange *x, size_t n)
 {
     struct err err = {0};
@@ -339,7 +339,7 @@ static int conn_read_head(struct conn *c, struct exchange *x, size_t n)
     return 0;
 }
 
-/* Room for a body: in all, and for this address, or one bad sender could keep everybody else's out. */
+/* Room for a body: in total, and for this address, or one bad sender could block all others. */
 static bool body_fits(const struct conn *c, size_t room)
 {
     const struct httpd *h = c->h;
@@ -379,7 +379,8 @@ void conn_admit(struct conn *c)
     struct exchange *x = c->x;
     struct reply rp = {0};
     if (!c->h->ops.admit(c->h->ops.arg, &x->rq, &rp)) {
-        conn_enter(c, CONN_LATE, c->h->conf.late_ms); /* a long answer is compressed first: nothing is read till then */
+        conn_enter(c, CONN_LATE, c->h->conf.late_ms); /* a long response is compressed first: nothing is read till
+                                                       * then */
         if (c->late)
             return;
         rp.close = x->head.length != 0; /* whatever body comes is not ours to read */
@@ -483,8 +484,8 @@ static bool step_reply(struct conn *c)
     return true;
 }
 
-/* May it take a request now? No: it waits in the queue if there is anything to take. What patient ones took is not
- * held against others. */
+/* May it handle a request now? If not, it joins the queue if it has input. Time of patient connections does not count
+ * against others. */
 static bool conn_may(struct conn *c, bool full)
 {
     bool may = !full && !c->before && c->h->spent_us[c->patient] < TURN_US;
@@ -537,7 +538,7 @@ static void conn_step(struct conn *c)
 {
     struct httpd *h = c->h;
     int64_t begin_us = clock_mono_us(), *spent_us = &h->spent_us[c->patient];
-    conn_move(c, false); /* c may be gone */
+    conn_move(c, false); /* c may be freed */
     *spent_us += clock_mono_us() - begin_us;
 }
 
@@ -608,8 +609,8 @@ static void on_io(void *arg, int words)
 
 /* ---- newcomers ---- */
 
-/* Could it give way to another? Idle ones; and such as keep us waiting, for a request's head or body or to take a
- * reply. */
+/* May it be closed to make room? Idle connections, and those that keep us waiting for a request's head or body or that
+ * receive a reply slowly. */
 static bool gives_way(const struct conn *c, bool idle, int64_t now_ms)
 {
     bool empty = io_in(c->io).len == 0;
@@ -642,8 +643,8 @@ static bool make_room(struct httpd *h)
     return false;
 }
 
-/* No descriptors are left: what we need ourselves comes first, so some connections go, and for a while there are fewer.
- */
+/* Descriptors ran out: our own needs come first, so some connections are closed, and the maximum is lower for a
+ * while. */
 static bool on_full(void *arg)
 {
     struct httpd *h = arg;

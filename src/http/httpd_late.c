@@ -1,6 +1,5 @@
 /*
- * httpd_late.c: requests that are not answered at once: late replies, and streams, whose bytes are sent as they are
- * made.
+ * httpd_late.c: requests without an immediate reply: late replies, and streams, whose bytes are sent as they are made.
  */
 #include <assert.h>
 #include <event2/buffer.h>

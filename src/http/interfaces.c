@@ -16,7 +16,7 @@
 
 #define SYS        "/sys/class/net"
 #define LOWER_MAX  8              /* interfaces on top of each other */
-#define OUTSIDE_IP "198.51.100.1" /* of no machine (RFC 5737): for asking the routing table */
+#define OUTSIDE_IP "198.51.100.1" /* documentation address (RFC 5737): for a query of the routing table */
 
 static bool has(const char *sys, const char *name, const char *file)
 {

@@ -1,4 +1,4 @@
-/* reply.c: fills in replies: the words of each status, and the one form errors have. */
+/* reply.c: fills in replies: the text of each status, and the common form of errors. */
 #include "http/reply.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * request.c: takes the target of a request (path and parameters) apart. Pure: text in, views out; what cannot be
- * decoded is refused.
+ * request.c: parses the target of a request (path and parameters). Pure: text in, views out; invalid encodings are
+ * refused.
  */
 #include "http/request.h"
 

@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 /*
- * want connections, or as many as the limit on open files allows (it is raised first, as far as that may be). now: how
- * many there are already. Databases, children, webhooks and questions about the past keep theirs. *ret_limit: the limit
- * where it is what decided, else 0.
+ * Returns want connections, or as many as the limit on open files allows (it raises the limit first, as far as
+ * allowed). now: current connections. Databases, children, webhooks and queries of history keep their share.
+ * *ret_limit: the limit if it decided, else 0.
  */
 size_t room_connections(size_t want, size_t now, size_t *ret_limit);

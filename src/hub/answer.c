@@ -1,5 +1,5 @@
 /*
- * answer.c: fills in replies in the ways the hub's routes share: problems, and answers that several readers get
+ * answer.c: fills in replies in the ways the hub's routes share: problems, and responses that several clients share
  * (cache.h).
  */
 #include <errno.h>

@@ -1,6 +1,5 @@
 /*
- * ask.c: hands questions about the past to a worker and sends its answers: late replies, ETags, gzip, readers that
- * left.
+ * ask.c: runs queries of history on a worker and sends the responses: late replies, ETags, gzip, clients that left.
  */
 
 #include "base/clock.h"
@@ -37,7 +36,7 @@ struct question {
 /* Records are read through a store of this thread's own: the hub's is the loop's. */
 struct beside {
     const char *dir;
-    struct store *hub, *store; /* store: opened when first asked */
+    struct store *hub, *store; /* store: opened at the first query */
 };
 
 static int open_beside(struct beside *b, struct err *err)
@@ -56,7 +55,7 @@ static int put_beside(void *arg, enum store_kind kind, const void *record, struc
 static int each_beside(void *arg, const struct store_each *e, struct err *err)
 {
     struct beside *b = arg;
-    int r = e->at_ms ? 0 : open_beside(b, err); /* of a moment any thread may ask */
+    int r = e->at_ms ? 0 : open_beside(b, err); /* any thread may query a snapshot */
 
     return r < 0 ? r : store_each(e->at_ms ? b->hub : b->store, e, err);
 }
@@ -84,7 +83,7 @@ static void on_worker(struct work_job *j)
     store_session_end(past.session);
     if (rp->status || !rp->body.len)
         return;
-    /* two checksums of the processor's own, of each half: a tenth of what a hash byte by byte takes */
+    /* the CRC instruction on each half: a tenth of the cost of a hash byte by byte */
     size_t half = rp->body.len / 2;
     snprintf(rp->etag, sizeof(rp->etag), "\"%08x%08x%zx\"", crc32c(0, rp->body.p, half),
              crc32c(0, rp->body.p + half, rp->body.len - half), rp->body.len);
@@ -143,7 +142,7 @@ static void refuse_late(struct question *q)
     reply_problem(&q->rp, 503, "too many queries at the same time: this one waited too long; try again");
 }
 
-/* ---- costly questions: one at a time of each address, so that no address holds all workers ---- */
+/* ---- costly queries: one at a time per address, so that no address blocks all workers ---- */
 
 static bool same_address(const struct question *a, const struct question *b)
 {

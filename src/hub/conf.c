@@ -23,7 +23,7 @@ const struct opt hub_own_opts[] = {
 
 struct opt hub_opts[OPTS_MAX + 1];
 
-/* Where the settings of the next feature begin. */
+/* Where the settings of the next feature start. */
 static size_t next_part(size_t at, const struct feature *f)
 {
     const size_t align = _Alignof(max_align_t);

@@ -1,4 +1,4 @@
-/* health.c: the routes that say whether the hub is alive and takes batches, and those of the page. */
+/* health.c: the routes that report whether the hub is alive and accepts batches, and those of the page. */
 #include <stdlib.h>
 
 #include "base/json.h"
@@ -11,7 +11,7 @@ static enum reply_how get_healthz(struct api *a, UNUSED struct request *rq, stru
     char why[NOTICE_MAX] = "";
     rp->type = "text/plain; charset=utf-8";
     rp->body = BUF_INIT(512);
-    buf_adds(&rp->body, "ok\n"); /* alive, whatever the disk says: nothing is gained by a restart */
+    buf_adds(&rp->body, "ok\n"); /* alive, even if the disk fails: a restart does not help */
     hub_ready(a->hub, why);
     if (why[0])
         buf_addf(&rp->body, "%s\n", why);

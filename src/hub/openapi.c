@@ -45,7 +45,7 @@ static void operation(struct json *j, const struct route *r, const char *method)
     json_end_obj(j);
 }
 
-/* Two features may answer one path, each with methods of its own. */
+/* Two features may have routes with the same path and different methods. */
 static bool first_of_path(const struct route *const *at)
 {
     for (const struct route *const *r = routes_all(); r < at; r++)

@@ -1,4 +1,4 @@
-/* others.c: asks whether this hub leads, and gives numbers, with or without other hubs. */
+/* others.c: whether this hub is the leader, and new ids, with or without other hubs. */
 #include "hub/others.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
  * page.c: serves the page: index.html with the facts its modules read, and the files it loads. The page itself has no
- * data of the cluster in it, so that anybody may load it; what it then asks for is guarded like any other request.
+ * data of the cluster, so any client may load it; its further requests are authorised like others.
  */
 #include "base/rand.h"
 #include "format/render.h"
@@ -9,7 +9,7 @@
 #define PAGE_MAX        (256u << 10)
 #define LANGUAGE_COOKIE "muster_language=" /* web/kit/language.js sets it */
 
-/* Facts as text of an element: nothing in them may look like its end. */
+/* Facts as text of an element: escapes what could end the element. */
 static void put_facts(struct buf *out, const struct api *a)
 {
     AUTO_BUF facts = BUF_INIT(PAGE_MAX);
@@ -57,7 +57,7 @@ static const struct page_made *make_page(struct api *a, size_t language)
     blob_unref(made->blob);
     made->name = name;
     made->hash = fnv64(b.p, b.len);
-    made->blob = blob_new(&b); /* which takes b */
+    made->blob = blob_new(&b); /* takes ownership of b */
     return made;
 }
 

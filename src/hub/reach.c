@@ -1,4 +1,4 @@
-/* reach.c: looks at the settings, the Host of a request, where the hub listens, and this machine's interfaces. */
+/* reach.c: uses the settings, the Host of a request, the listening addresses, and this machine's interfaces. */
 #include "hub/reach.h"
 
 #include "base/buf.h"
@@ -53,7 +53,7 @@ bool reach_asked(const struct api *a, const struct request *rq, char ret[OWN_URL
     return url_of(rq, ret, host) && (!address_ok(str_of(host)) || is_loopback(host) || interfaces_have(host));
 }
 
-/* A name is a name of the hub: others were refused with 421. A container's own name is known within it alone. */
+/* A name is a name of the hub: others were refused with 421. A container's own name only resolves inside it. */
 static bool others_reach(const struct api *a, const char *host)
 {
     char outside[ADDRESS_TEXT];

@@ -1,4 +1,4 @@
-/* routes.c: what the hub answers: the tables of all features, and the way from a request to its line. */
+/* routes.c: the route tables of all features, and the way from a request to its route. */
 #include <pthread.h>
 
 #include "base/order.h"
@@ -247,7 +247,7 @@ bool api_admit_inside(struct api *a, struct request *rq, struct reply *rp)
     return admitted(a, rq, rp, find_route(a, rq, rp) && may_then_gate(a, rq, rp));
 }
 
-/* Two people cannot ask at once: one of the names is the client's own. A comma is part of a name ("Lee, Kim"). */
+/* Several names: one of them is the client's own, as a proxy sends one. A comma is part of a name ("Lee, Kim"). */
 static bool names_several(const struct api *a, const struct request *rq)
 {
     return rq->header_count && rq->header_count(rq, a->proxy_header) > 1;

@@ -1,4 +1,4 @@
-/* self.c: collects what the hub says of itself: notices, lines of the log, its own metrics. */
+/* self.c: collects the hub's own notices, log lines and metrics. */
 #include "hub/self.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #define LOOK_MS 3000       /* files are moved away by people */
 #define LEAST   (64 << 10) /* a folder with less room is full */
 
-/* A store that lies there says itself that its disk is full. */
+/* A store in this folder reports a full disk itself. */
 static void look_at_folder(struct hub *h)
 {
     int64_t now_ms = clock_mono_ms();

@@ -69,7 +69,7 @@ static struct server *own(struct hub *h)
     return (struct server *)h;
 }
 
-/* ---- what the routes ask of us ---- */
+/* ---- calls of the routes ---- */
 
 bool hub_ready(struct hub *h, char why[NOTICE_MAX])
 {
@@ -115,7 +115,7 @@ static bool run_compress(void *arg, struct work_job *job)
     return h->compress && compress_run(h->compress, job);
 }
 
-/* What agents brought together is written together, at once. */
+/* Batches that were read together are written together, immediately. */
 static void looked(void *arg)
 {
     struct hub *h = arg;
@@ -307,7 +307,7 @@ static void on_signal(evutil_socket_t sig, UNUSED short what, void *arg)
         notify("READY=1");
         return;
     }
-    if (s->stop_ms) { /* asked twice: at once */
+    if (s->stop_ms) { /* second signal: immediately */
         event_base_loopbreak(s->hub.loop);
         return;
     }
@@ -349,7 +349,7 @@ static void check_folder_mode(const char *dir)
 static int open_store(struct hub *h, const struct hub_conf *conf, struct err *err)
 {
     struct store_conf sc = {.dir = h->data,
-                            .commit_ms = conf->commit + conf->commit / 4, /* looked() comes before */
+                            .commit_ms = conf->commit + conf->commit / 4, /* looked() triggers the commit before */
                             .keep_raw_ms = conf->keep_raw,
                             .keep_minute_ms = conf->keep_minute,
                             .keep_hour_ms = conf->keep_hour,
@@ -438,7 +438,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     h->started_ms = clock_wall_ms();
     int r = zone_load(NULL, &h->zone, err);
     if (r < 0)
-        h->zone = zone_utc(); /* a zone that cannot be read is no reason to stand still */
+        h->zone = zone_utc(); /* an unreadable zone must not stop the hub */
     make_api(s);
     h->httpd = httpd_new(h->loop, &limits, &ops);
     h->easel = easel_new(h);
@@ -477,7 +477,7 @@ int hub_open(struct hub **ret, struct hub_conf *conf, struct err *err)
     hold_reload(true);
     mallopt(M_ARENA_MAX, ARENAS);
     mallopt(M_MMAP_THRESHOLD,
-            BIG_BYTES); /* large answers go back to the system; left alone, malloc learns to keep them */
+            BIG_BYTES); /* returns large buffers to the system; malloc would raise this limit by itself */
     mallopt(M_TRIM_THRESHOLD, TRIM_BYTES);
     evthread_use_pthreads(); /* the store's writer wakes the loop */
     s->hub.loop = event_base_new();
@@ -535,7 +535,7 @@ int hub_run(struct hub *h, hub_reload_fn *reload, void (*taken)(void *arg), void
     return event_base_dispatch(h->loop) < 0 ? -EIO : 0;
 }
 
-/* Tests look for this line. */
+/* Tests check this line. */
 static void say_waits(const struct hub *h)
 {
     struct store_stat st = {0};
@@ -562,7 +562,7 @@ void hub_close(struct hub *h)
     looks_free(h->blob_looks);
     h->blob_looks = NULL;
     compress_free(h->compress);
-    h->compress = NULL; /* what is answered late goes as it is */
+    h->compress = NULL; /* late replies are sent uncompressed */
     features_stop(&s->hub.features);
     say_waits(h);
     easel_free(h->easel);
@@ -585,7 +585,7 @@ void hub_close(struct hub *h)
     for (size_t i = 0; i < ARRAY_LEN(s->signals); i++)
         if (s->signals[i])
             event_free(s->signals[i]);
-    process_end_all(h->loop); /* what the desks above told to end */
+    process_end_all(h->loop); /* processes that the features stopped above */
     event_base_free(h->loop);
     SSL_CTX_free(s->tls);
     free(s->names);

@@ -178,7 +178,7 @@ struct advise_found advise_found_of(const struct run_verdict *v, const struct ru
     for (size_t i = 0; i < v->n && f.n_gpus < most; i++) {
         if (!waits_for_one(r) && !r->gpus[i])
             continue;
-        if (seen++ * most / n == f.n_gpus) /* as far among all as among those that are taken */
+        if (seen++ * most / n == f.n_gpus) /* evenly spread over all GPUs */
             mem_copy_str(f.gpus[f.n_gpus++], sizeof(*f.gpus), v->gpus[i].uuid);
     }
     return f;

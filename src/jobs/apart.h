@@ -1,6 +1,6 @@
 /*
- * apart.h: GPUs of runs that fell behind the others of their run, by the rule of verdict/straggler.h. Looks at every
- * run of three GPUs or more about once a minute, a part of the nodes each second; runs over several nodes together.
+ * apart.h: GPUs of runs that fell behind the others of their run, by the rule of verdict/straggler.h. Checks every run
+ * of three or more GPUs about once a minute, a part of the nodes each second; runs over several nodes together.
  */
 #pragma once
 

@@ -9,10 +9,10 @@
 #include "jobs/auto_run.h"
 #include "now/live.h"
 
-#define WINDOW_MS (2 * HOUR_MS) /* read at once */
+#define WINDOW_MS (2 * HOUR_MS) /* per read */
 #define WINDOWS   12            /* a run that does not work for a day has no first minutes */
 #define AT_ONCE   16            /* GPUs of a node */
-#define AGAIN_MS  10000         /* until it is looked whether there are more */
+#define AGAIN_MS  10000         /* between checks for more */
 
 static const enum metric read_metrics[] = {M_power, M_sm_active, M_nvlink_rx, M_nvlink_tx};
 

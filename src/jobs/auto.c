@@ -216,7 +216,7 @@ static bool is_near(const struct auto_runs *a, const struct auto_run *r, int64_t
     return from_ms <= (until_ms > INT64_MAX - gap ? until_ms : until_ms + gap) && to_ms >= r->start_ms - gap;
 }
 
-/* A scheduler says itself what belongs together: what it keeps apart is not joined for being on one GPU. */
+/* A scheduler defines its jobs: its jobs are not merged because they share a GPU. */
 static bool is_of(const struct auto_runs *a, const struct auto_run *r, const struct auto_seen *s, uint64_t group)
 {
     return strcmp(r->login, s->fact->user) == 0 && r->slurm == s->fact->slurm_job &&
@@ -311,8 +311,8 @@ static struct auto_run *run_of(struct auto_runs *a, struct auto_node *n, const s
     return to;
 }
 
-/* Look for it in the store once it has lasted: at once if it has when it is first seen, as after the start of the hub.
- * An end is waited for as long as a break may last. */
+/* Schedules a read of the stored jobs once the run has lasted long enough; immediately if it has when first seen, as
+ * after the start of the hub. The end waits for as long as a pause may last. */
 static void plan_look(struct auto_runs *a, struct auto_run *r, bool changed, int64_t now_ms)
 {
     if (!r->n_active) {
@@ -471,7 +471,7 @@ void auto_forget(struct auto_runs *a, const char *node)
 {
     struct auto_node *n = find_node(a, node);
     for (size_t i = n ? n->n : 0; i-- > 0;)
-        auto_drop(a, n->runs[i]); /* the last one takes n with it */
+        auto_drop(a, n->runs[i]); /* the last call frees n */
 }
 
 size_t auto_count(const struct auto_runs *a)

@@ -1,4 +1,4 @@
-/* auto_settle.c: what becomes of a run, now that the jobs of its node are known: what of it is stored, and how. */
+/* auto_settle.c: decides on a run when the jobs of its node are known: what to store, and how. */
 #include "base/json.h"
 #include "base/order.h"
 #include "jobs/auto_run.h"
@@ -6,7 +6,7 @@
 #define BEGAN_SLACK_MS 5000 /* clocks of a label and of a process differ by so much */
 #define JOINED         "{\"joined\":\""
 
-/* ---- jobs that somebody labelled ---- */
+/* ---- labelled jobs ---- */
 
 static bool pid_listed(const char *list, int32_t pid)
 {
@@ -24,7 +24,7 @@ static bool is_slurm(const struct job_fact *j, int64_t number)
            (j->attrs[len] == ',' || j->attrs[len] == '}');
 }
 
-/* A label that does not know its GPUs yet (`muster record` at first): what its person began since is its own. */
+/* A label without GPUs yet (`muster record` at first) covers processes that its person started since. */
 static bool began_within(const struct job_fact *j, const struct auto_run *r, const struct auto_proc *p)
 {
     return !j->devices[0] && !j->end_ms && strcmp(j->person, r->login) == 0 &&
@@ -196,7 +196,7 @@ static struct run_now now_of(const struct auto_runs *a, const struct auto_run *r
     }
     w.end_ms = !w.active && now_ms >= w.last_ms + a->conf.gap_ms ? MAX(w.last_ms, w.start_ms) : 0;
     put_attrs(r, true, &w.attrs);
-    if (w.attrs.err) { /* a command line of letters that each take six */
+    if (w.attrs.err) { /* a command line that needs six bytes per letter */
         buf_fini(&w.attrs);
         w.attrs = BUF_INIT(JOB_ATTRS_MAX);
         put_attrs(r, false, &w.attrs);
@@ -204,7 +204,7 @@ static struct run_now now_of(const struct auto_runs *a, const struct auto_run *r
     return w;
 }
 
-/* The run of the same launch that came first, on another node; it is stored, or nobody leads to it. */
+/* The first run of the same launch on another node; it is stored, or the launch has no leader. */
 static int64_t parent_of(struct auto_runs *a, struct auto_run *r)
 {
     size_t at = 0;

@@ -142,7 +142,7 @@ static void put_lines(struct buf *out, const json_t *v, const struct advise_conf
     }
 }
 
-/* Of one run: what its verdict says. */
+/* The verdict of one run. */
 static void put_run(struct buf *out, const json_t *v)
 {
     const json_t *advice = json_object_get(v, "advice");
@@ -161,7 +161,7 @@ static void put_run(struct buf *out, const json_t *v)
         buf_adds(out, "No rule finds hours to give back.\n");
 }
 
-/* A hub that began just now still reads what runs did. */
+/* A hub that started just now still reads the runs. */
 static int ask_until_ready(const struct client_conf *client, const char *path, json_t **v, struct buf *raw,
                            struct err *err)
 {

@@ -70,7 +70,7 @@ static void await_news(struct label *l, int ms)
     wake_clear(l->news_fd);
 }
 
-/* Until the command ends, or for a while: other news can wait. */
+/* Sleeps until the command ends or AGAIN_MS have passed; ignores other changes. */
 static void rest(struct label *l)
 {
     int64_t until_ms = clock_mono_ms() + AGAIN_MS;
@@ -157,7 +157,7 @@ static int post(struct label *l, const struct label_end *e)
 
     if (!meet(l))
         return l->err.code;
-    /* its host may have another name there, or none: the GPUs will tell */
+    /* the hub may have another name for the host, or none: it finds the node by GPUs */
     for (int with_node = l->host[0] != 0; with_node >= 0 && !o; with_node--) {
         json_t *body = json_object(), *name = json_string(l->f.name);
         json_object_set_new(body, "name", name ? name : json_string("command"));
@@ -230,7 +230,7 @@ static bool is_refused(const struct label *l)
     return l->err.code == -EACCES || (l->id[0] && l->err.code == -ENOENT);
 }
 
-/* No hub is named: one at the usual address is one that answers as a hub does. */
+/* Without a configured hub: whether no hub responds at the default address. */
 static bool is_alone(struct label *l)
 {
     if (client_known(&l->conf) || meet(l) || l->err.code == -EACCES)

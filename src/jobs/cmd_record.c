@@ -1,4 +1,4 @@
-/* cmd_record.c: `muster record -- CMD`: `time` for GPUs: runs a command and says what the GPUs it used did. */
+/* cmd_record.c: `muster record -- CMD`: `time` for GPUs: runs a command and reports the activity of its GPUs. */
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
@@ -27,7 +27,7 @@
 #define UNMEASURED_MS 6000
 #define ASK_AGAIN_MS  500
 #define SAMPLES_MS    10000 /* an agent sends every 5 s: of less time the hub may have no sample yet */
-#define HOLE_MS       5000  /* a sample that comes later than this stands for no more */
+#define HOLE_MS       5000  /* maximum time that a sample counts for */
 
 struct record_conf {
     struct client_conf client;
@@ -73,8 +73,8 @@ struct seen { /* one device */
     __int128 sum[WATCHED];
     int64_t max[WATCHED];
     struct energy energy;
-    double watts;  /* the newest; NAN: not known */
-    int64_t at_ms; /* energy is counted up to here; 0: since the command began */
+    double watts;  /* the newest; NAN: unknown */
+    int64_t at_ms; /* end of the counted energy; 0: start of the command */
 };
 
 struct recording {
@@ -320,7 +320,7 @@ static bool has_samples(const json_t *v, int64_t spent_ms)
            (spent_ms > UNMEASURED_MS && json_number_value(json_object_get(v, "seconds")) > 0);
 }
 
-/* Asks for the verdict until the hub has samples of the run. NULL: err says why. */
+/* Requests the verdict until the hub has samples of the run. NULL: see err. */
 static json_t *wait_for_verdict(const struct client_conf *client, const char *path, bool wait, struct err *err)
 {
     struct progress p;
@@ -341,7 +341,7 @@ static json_t *wait_for_verdict(const struct client_conf *client, const char *pa
     }
 }
 
-/* What the hub says of it, from the samples that it has by now. */
+/* Prints the hub's verdict, from the samples that it has by now. */
 static void print_verdict(const struct record_conf *conf, const char *id, int64_t ran_ms)
 {
     struct client_conf client = conf->client;

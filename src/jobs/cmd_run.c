@@ -1,4 +1,4 @@
-/* cmd_run.c: `muster run`: what a run did, as its page says it; and `muster compare`: two of them side by side. */
+/* cmd_run.c: `muster run`: the verdict of a run, as on its page; and `muster compare`: two runs next to each other. */
 #include <errno.h>
 #include <math.h>
 

@@ -5,7 +5,7 @@
 
 #include "cli/client.h"
 
-/* v: its verdict, as the hub says it. Nothing where nothing is known; where the hub fails, what there is and a line
- * with its words. */
+/* v: its verdict, as the hub sends it. Writes nothing without data; if the hub fails, partial data and its error
+ * message. */
 void run_charts_put(const struct client_conf *client, const json_t *v, int width, struct buf *out);
 void run_processes_put(const struct client_conf *client, const json_t *v, struct buf *out);

@@ -18,7 +18,7 @@
 #include "nodes/peers.h"
 #include "people/people.h"
 
-#define LOOKS     32   /* nodes at once */
+#define LOOKS     32   /* nodes per read */
 #define JOBS_MOST 1000 /* of a node, at the time of its runs */
 #define AGAIN_MS  60000
 

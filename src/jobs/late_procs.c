@@ -47,7 +47,7 @@ void late_procs_note(struct late_procs_read *x, const char *node, int64_t from_m
     e->due_ms = now_ms + FIRST_MS;
 }
 
-/* ---- on the thread that looks ---- */
+/* ---- on the reading thread ---- */
 
 static void take_row(void *arg, const struct proc_span *p)
 {

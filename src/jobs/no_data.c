@@ -30,7 +30,7 @@ const char *job_state(const struct api *a, const struct job_fact *j, int64_t now
     return strcmp(node, node_words[NODE_UP]) == 0 ? "running" : "unfinished";
 }
 
-/* A hub that began later than the silence has no sample of the GPU: the silence of its node says when data ended. */
+/* A hub that started after the GPU's last sample has none: the data ended when its node stopped reporting. */
 static int64_t data_to_ms(const struct node_now *n, const struct device_now *d)
 {
     return d->at_ms ? d->at_ms : n->state == NODE_HUNG ? n->collect_since_ms : n->at_ms;

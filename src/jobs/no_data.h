@@ -12,9 +12,10 @@ struct zone;
 
 /* When it ended; 0: it has not, though an end that is still to come may be planned. */
 int64_t job_ended_ms(const struct job_fact *j, int64_t now_ms);
-/* "ended"; "unfinished": no end was reported, and its node is gone, down, or its driver hangs; else "running". */
+/* "ended"; "unfinished": no end was reported, and its node was removed, is down, or its driver hangs; else
+ * "running". */
 const char *job_state(const struct api *a, const struct job_fact *j, int64_t now_ms);
-/* The newest data of its GPUs, of a job that is unfinished; 0: not known. */
+/* The newest data of the GPUs of an unfinished job; 0: unknown. */
 int64_t job_data_to_ms(const struct api *a, const struct job_fact *j);
 
 struct no_data {

@@ -1,10 +1,10 @@
-/* picture.h: a run as a picture: what its page says of it, over charts of its GPUs. On any thread. */
+/* picture.h: a run as a picture: the text of its page, above charts of its GPUs. Thread-safe. */
 #pragma once
 
 #include "draw/plot.h"
 #include "jobs/verdict.h"
 
-#define PICTURE_GPUS 16 /* that have lines; more are counted in the words */
+#define PICTURE_GPUS 16 /* shown as lines; the text has the number of the others */
 
 struct run_picture {
     const char *title, *lines; /* what it is; what it did, what to do about it */

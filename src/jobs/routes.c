@@ -286,7 +286,7 @@ static void list_end(struct past_ask *k)
     free(l);
 }
 
-/* False: rp has the answer. */
+/* False: rp has the response. */
 static bool list_span(const struct request *rq, struct job_ask *ask, struct reply *rp)
 {
     struct str from = request_query(rq, "from"), to = request_query(rq, "to"), parent = request_query(rq, "parent");

@@ -1,6 +1,6 @@
 /*
- * routes_put.c: the routes that begin, end and change jobs. Who may: a person for themselves, an agent for its node, an
- * admin for everybody. The id is made from who labels the job and the key they chose, so a retry is the same job.
+ * routes_put.c: the routes that start, end and change jobs. Persons may do so for themselves, an agent for its node, an
+ * admin for all. The id is derived from the labelling client and the key it chose, so a retry is the same job.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -36,7 +36,7 @@ static void draft_fini(struct draft *d)
     FREE_ALL(d->node, d->devices, d->pids, d->attrs);
 }
 
-/* ---- to the store: answered when it is durable ---- */
+/* ---- to the store: replies when it is durable ---- */
 
 struct labelling {
     struct hub *h;
@@ -215,7 +215,7 @@ static bool take_node(struct api *a, json_t *v, char **ret, struct reply *rp)
     return true;
 }
 
-/* One member. False: rp has the answer. */
+/* One member. False: rp has the response. */
 static bool take(struct api *a, const struct request *rq, struct draft *d, const char *key, json_t *v, bool fresh,
                  struct reply *rp)
 {
@@ -258,7 +258,7 @@ static bool draft_read(struct api *a, const struct request *rq, struct draft *d,
     return good;
 }
 
-/* The node a device is on now; NULL: not known. */
+/* The current node of a device; NULL: unknown. */
 static const char *node_of_devices(struct api *a, const char *devices)
 {
     struct str rest = str_of(devices), first;

@@ -125,7 +125,7 @@ static struct run_money money_of(struct api *a, const struct run_verdict *v)
     return m;
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 static void gpu_json(struct json *j, const struct api *a, const struct verdict_gpu *g)
 {

@@ -26,8 +26,8 @@
 
 #define OUT_MAX  (64u << 20)
 #define LIMIT_MS 30000
-#define OPEN_MAX 20000 /* jobs on nodes at once */
-#define LEAD_MS  2000  /* a hub that does not lead looks so often whether it does */
+#define OPEN_MAX 20000 /* open jobs on nodes */
+#define LEAD_MS  2000  /* interval of checks whether this hub is the leader now */
 
 struct open_job {
     int64_t id, start_ms;
@@ -128,7 +128,7 @@ static void ask_open(struct hub_slurm *d)
     timer_after(d->timer, LEAD_MS);
 }
 
-/* ---- what squeue said ---- */
+/* ---- output of squeue ---- */
 
 /* What the store has is read again then. */
 static void stored(void *arg, int result)
@@ -218,7 +218,7 @@ static void end_jobs(struct hub_slurm *d)
     d->n = kept;
 }
 
-/* This job on this node: seen, or begun. True: it was not known before. */
+/* This job on this node: seen, or started. True: it was unknown before. */
 static bool meet(struct hub_slurm *d, const struct slurm_job *j, const struct node_now *n, bool begin)
 {
     int64_t id = id_of(j, n->key);

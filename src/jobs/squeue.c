@@ -36,7 +36,7 @@ static bool range_is(struct str range, struct str after, struct str host, int de
     return false;
 }
 
-/* Does the pattern stand for this host? */
+/* Does the pattern match this host? */
 static bool name_is(struct str pattern, struct str host, int depth)
 {
     int open = str_find(pattern, "["), close = open < 0 ? -1 : str_find(pattern, "]");

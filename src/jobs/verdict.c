@@ -112,13 +112,13 @@ static void copy_note(struct verdict_gpu *g, const struct device_fact *f)
     snprintf(g->note, sizeof(g->note), "%.*s", STR_ARG(note));
 }
 
-/* As in usage, a sample stands for the next minute, or for the next ones where the node is read less often. */
+/* As in usage, a sample counts for the next minute, or for several if the node is read less often. */
 static int64_t gap_of(const struct node_fact *f)
 {
     return (MAX(1, MIN((f->tick_ms + MINUTE_MS - 1) / MINUTE_MS, CARRY_MOST)) + 1) * MINUTE_MS;
 }
 
-/* What they were called then, and what they said of themselves. */
+/* Reads the names and notes of the GPUs at that time. */
 static int find_facts(struct reading *r, struct err *err)
 {
     struct run_verdict *v = r->to;
@@ -233,7 +233,7 @@ static int read_all(struct reading *r, struct run_gpu *const *g, struct straggli
     return code;
 }
 
-/* What they did at first, where the run began before the time that is read. */
+/* Reads the first minutes, if the run started before the time that is read. */
 static int read_first(struct reading *r, struct run_gpu *const *g, struct err *err)
 {
     struct run_verdict *v = r->to;
@@ -306,7 +306,7 @@ static int read_with(struct reading *r, int64_t step_ms, struct err *err)
     return MIN(code, 0);
 }
 
-/* Samples of long ago are kept by the minute alone: bins of 5 s then are mostly empty. */
+/* Old samples are stored by the minute only: bins of 5 s are then mostly empty. */
 static bool is_sparse(const struct run_verdict *v)
 {
     int64_t most_ms = v->all.measured_ms;

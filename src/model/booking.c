@@ -1,4 +1,4 @@
-/* booking.c: what state a booking is in at a moment; copying and comparing bookings. */
+/* booking.c: the state of a booking at a time; copying and comparing bookings. */
 #include "model/booking.h"
 
 #include "base/buf.h"

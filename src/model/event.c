@@ -1,4 +1,4 @@
-/* event.c: kinds of events, and what an event says. */
+/* event.c: kinds of events, and their texts. */
 #include "model/event.h"
 
 #include "base/buf.h"

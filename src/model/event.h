@@ -7,7 +7,7 @@
 enum event_kind {
     EVENT_XID = 1,  /* code: the Xid */
     EVENT_ECC,      /* code: new uncorrected errors */
-    EVENT_LOST,     /* device gone */
+    EVENT_LOST,     /* device lost */
     EVENT_BACK,     /* device or node back */
     EVENT_HUNG,     /* driver does not respond */
     EVENT_ANSWERS,  /* driver responds again; code: seconds without a response */

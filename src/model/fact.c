@@ -123,7 +123,7 @@ bool node_id_parse(struct str hex, struct node_id *ret)
     uint64_t hi, lo;
     if (hex.len != (size_t)2 * NODE_ID_LEN || !str_hex(str_n(hex.p, 16), &hi) || !str_hex(str_n(hex.p + 16, 16), &lo))
         return false;
-    if (hex.p[1] == 'x' || hex.p[17] == 'x') /* str_hex takes a prefix; an id has none */
+    if (hex.p[1] == 'x' || hex.p[17] == 'x') /* str_hex accepts a prefix; an id has none */
         return false;
     id_of(hi, lo, ret);
     return true;

@@ -1,6 +1,6 @@
 /*
- * gather.c: samples in, one batch out. Columns are kept as [column][tick] in vectors that grow once and are reused, so
- * that a running agent allocates nothing. Encoding is wire/'s business.
+ * gather.c: samples in, one batch out. Columns are [column][tick] in vectors that grow once and are reused, so that a
+ * running agent allocates nothing. wire/ does the encoding.
  */
 #include "model/gather.h"
 

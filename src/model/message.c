@@ -34,7 +34,7 @@ static const char *show(const char *s, struct buf *room, int (*add)(struct buf *
     return room->p ? room->p : "";
 }
 
-/* Into room, which it leaves behind it. */
+/* Packs into room and advances it. */
 static void copy_into(const struct record_kind *kind, const void *from, void *to, char **room)
 {
     size_t n = record_pack(kind, from, *room);

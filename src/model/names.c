@@ -1,4 +1,4 @@
-/* names.c: looks up what people call a machine or a model of GPU. */
+/* names.c: looks up display names of machines and GPU models. */
 #include "model/names.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* now.c: small questions about the newest state, answered the same way for every screen. */
+/* now.c: small queries of the newest state, with the same result for every screen. */
 #include "model/now.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/order.h"
 
-/* Among the nodes with most of what the answer counts; of those with as many the first come first. */
+/* Inserts a node into the list of nodes with most counted GPUs; among equals the first stays first. */
 static void name_most(struct tally *t, const struct node_now *n, size_t count)
 {
     size_t at = ARRAY_LEN(t->most);

@@ -1,4 +1,4 @@
-/* state.c: the words and marks of states. */
+/* state.c: the names and marks of states. */
 #include "model/state.h"
 
 const struct state_info dev_states[DEV_STATES] = {

@@ -24,8 +24,7 @@ enum collect_state {
     COLLECT_FAILED,
     COLLECT_STATES
 };
-#define UNLISTED "unlisted: " /* starts the reason of COLLECT_PAUSED if the node is missing in all lists and sources   \
-                               */
+#define UNLISTED "unlisted: " /* starts the reason of COLLECT_PAUSED if no list and no source names the node */
 extern const char *const collect_words[COLLECT_STATES]; /* "starting", "ok", "hung", "paused", "none", "failed" */
 
 /* up: a recent message; down: none for down_after; hung: agent alive, driver not; paused; maintenance (set by an

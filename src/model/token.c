@@ -1,4 +1,4 @@
-/* token.c: the words for roles. */
+/* token.c: the names of roles. */
 #include "model/token.h"
 
 const char *const role_words[ROLE_COUNT] = {"none", "agent", "enroll", "member", "admin", "relay", "reader", "hub"};

@@ -1,4 +1,4 @@
-/* usage.c: the words for what can be chosen of usage (by whom, per what). */
+/* usage.c: the names of the choices in usage (by whom, per what). */
 #include "model/usage.h"
 
 const char *const usage_split_words[] = {[SPLIT_MEMORY] = "memory", [SPLIT_EQUAL] = "equal", [SPLIT_SM] = "sm", NULL};

@@ -1,4 +1,4 @@
-/* advise_kept.c: rounds over the runs of a week, and the newest whole answer. */
+/* advise_kept.c: rounds over the runs of a week, and the newest complete result. */
 #include "usage/advise_kept.h"
 
 #include <math.h>
@@ -11,8 +11,8 @@
 #include "usage/routes.h"
 
 #define AGAIN_MS 10000
-#define SHARE    100     /* a round may take that part of a processor */
-#define SLICE_US 1000000 /* read at once: others wait for the worker, too */
+#define SHARE    100     /* a round may use 1/SHARE of a core */
+#define SLICE_US 1000000 /* per job: other jobs wait for the worker, too */
 #define LIMIT_MS 120000
 
 struct advise_kept {
@@ -31,7 +31,7 @@ struct slice {
     int code;
 };
 
-/* ---- an answer ---- */
+/* ---- a result ---- */
 
 static void held_fini(struct advise_held *v, size_t n)
 {
@@ -88,7 +88,7 @@ void advise_making_of(struct hub *h, int64_t span_ms, int64_t now_ms, struct adv
     int64_t from_ms = now_ms - span_ms;
     char from[24], to[24];
     usage_now_of(h, &now);
-    if (span_ms % DAY_MS == 0) /* whole days begin at midnight, as those of usage do */
+    if (span_ms % DAY_MS == 0) /* whole days start at midnight, as in usage */
         from_ms = zone_date_ms(now.stat.zone, zone_date(now.stat.zone, from_ms));
     snprintf(from, sizeof(from), "%lld", (long long)from_ms);
     snprintf(to, sizeof(to), "%lld", (long long)now_ms);

@@ -1,4 +1,4 @@
-/* cmd_usage.c: `muster usage`: who held what, for how long. The hub does the work; this asks. */
+/* cmd_usage.c: `muster usage`: who held what, for how long. The hub does the work; this program queries it. */
 #include <errno.h>
 #include <jansson.h>
 #include <time.h>

@@ -67,7 +67,7 @@ struct counting {
         const struct count_use *use;
         int64_t from_ms;
         int who;
-    } * order; /* those that hold, by beginning */
+    } * order; /* uses that hold the device, by start */
     size_t n_order, next;
     size_t *active, n_active; /* places in order */
     /* of one minute, by who */
@@ -93,8 +93,8 @@ static bool has_begun(const struct counting *c, int64_t minute)
            !ANY((size_t)carry, k, c->d->minutes[minute - 1 - (int64_t)k].seen);
 }
 
-/* A minute's first samples stand for all of it. Who is seen in it, or in the next, and ran before, was there as long.
- */
+/* A minute's first samples count for the whole minute. A process first seen in it, or in the next minute, that ran
+ * before held the device for that time. */
 static int64_t held_from(const struct counting *c, const struct count_use *u)
 {
     int64_t minute = (u->from_ms - c->in->from_ms) / MINUTE_MS;
@@ -135,7 +135,7 @@ static void counting_people(struct counting *c)
     free(names);
 }
 
-/* One piece of a minute, len long and beginning at at: to whom it goes. */
+/* Splits one piece of a minute, len long and starting at `at`. */
 static void piece_split(struct counting *c, int64_t at, int64_t len)
 {
     bool mem_known = true, sm_known = true;
@@ -183,7 +183,7 @@ static void add_cut(int64_t *cuts, size_t *n, int64_t at, int64_t from, int64_t 
         cuts[(*n)++] = at;
 }
 
-/* c->held of the minute; how much nobody held, and how much of that was booked. */
+/* Fills c->held for the minute; returns the time it was not held, and how much of that was booked. */
 static void minute_hold(struct counting *c, int64_t from, int64_t *ret_free, int64_t *ret_unused)
 {
     int64_t cuts[CUTS_MAX + 2], to = from + MINUTE_MS, held = 0, unused = 0;
@@ -252,7 +252,7 @@ static int64_t minute_unknown(struct counting *c, const struct count_minute *m, 
     return of_free + of_unused;
 }
 
-/* What it did of that is known, at most the time held, and split as that is. */
+/* Adds the known activity of the minute, at most the time held, split as that is. */
 static void minute_did(struct counting *c, const struct count_minute *m, int64_t held, long hour)
 {
     if (m->work_ms >= 0) {

@@ -1,6 +1,5 @@
 /*
- * feature.c: usage in the hub: the ledger's settings and zones, which hours are to be counted again, and what the
- * routes ask.
+ * feature.c: usage in the hub: the ledger's settings and zones, the hours to count again, and data for the routes.
  */
 #include <errno.h>
 

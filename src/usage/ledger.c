@@ -58,7 +58,7 @@ struct counting_job {    /* several struct counting */
     struct recount_common common; /* the thread's */
 };
 
-struct led_zone { /* whose days are kept */
+struct led_zone { /* a zone whose days are stored */
     struct zone *zone;
     bool ready;       /* all of them are there to be read */
     bool rolled;      /* all of them are put, */
@@ -147,7 +147,7 @@ static void mark_hour(struct ledger *l, struct led_node *n, int64_t at_ms, bool 
     store_put(l->store, STORE_USAGE_MARK, &(struct usage_mark){n->key, at_ms, m->seq}, 1, NULL, NULL);
 }
 
-/* Hours before this cannot be counted: what they were made of is gone. */
+/* Hours before this cannot be counted: their samples were deleted. */
 static int64_t oldest_hour(const struct ledger *l, int64_t now_ms)
 {
     return l->conf.keep_ms ? hour_of(l, now_ms - l->conf.keep_ms) + HOUR_MS : l->grid_ms;
@@ -254,7 +254,7 @@ size_t ledger_recount(struct ledger *l, int64_t now_ms)
         if (n->first_ms)
             mark_span(l, n, n->first_ms, n->last_ms, now_ms);
         for (size_t k = 0; k < n->n; k++) {
-            n->v[k].since_ms = n->v[k].touched_ms = 0; /* at once */
+            n->v[k].since_ms = n->v[k].touched_ms = 0; /* immediately */
             hours += n->v[k].dirty;
         }
     }
@@ -387,7 +387,7 @@ static void end_counting(struct ledger *l, struct counting *c, bool ran)
 
     if (c->spare)
         l->spare_us = MAX(l->spare_us - c->took_us, -5ll * SPARE_US);
-    if (n) /* or it was taken over meanwhile: its hours are another's now, and marked there */
+    if (n) /* NULL: the node was replaced, and its hours are marked at the new one */
         take_counted(l, n, c, ok);
     if (!ok && ran && c->result != -ECANCELED) {
         say_error(l, c->err.msg);
@@ -482,7 +482,8 @@ static void make_days(struct ledger *l, struct led_zone *z)
     z->ready = z->rolled && l->puts - (int64_t)st.usage_queued >= z->puts;
 }
 
-/* Where hours begin, and the zones whose days are there: of one that is not kept up any more they are not. */
+/* Stores the start of hours, and the zones whose days are stored. Days of a zone that is no longer updated do not
+ * count. */
 static void save_clock(struct ledger *l)
 {
     AUTO_BUF b = BUF_INIT((ZONE_NAME_MAX + 1) * (size_t)USAGE_ZONES + 32);
@@ -657,7 +658,7 @@ static void load_mark(void *arg, const char *node, int64_t at_ms, int64_t seq)
 {
     struct ledger *l = arg;
     struct led_node *n = node_get(l, node);
-    int64_t now_ms = l->hour_ms; /* kept there while loading */
+    int64_t now_ms = l->hour_ms; /* set by ledger_load */
 
     bool ours = hour_of(l, at_ms) == at_ms && at_ms >= oldest_hour(l, now_ms) && at_ms <= hour_of(l, now_ms);
 

@@ -53,7 +53,7 @@ static bool is_split(const struct node_fact *f, const struct device_fact *d)
     return ANY(f->n_devices, i, !f->devices[i].lost && strcmp(f->devices[i].parent, d->uuid) == 0);
 }
 
-/* Those there were at a moment are the hour's. */
+/* Adds the devices in the facts of one time to the hour. */
 static void take_devices(struct work *w, const struct facts_was *was, uint32_t in)
 {
     for (size_t i = 0; was->has_fact && i < was->fact.n_devices; i++) {

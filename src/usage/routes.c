@@ -55,7 +55,7 @@ struct usage_job {
     enum format format;
 };
 
-/* ---- reading the question ---- */
+/* ---- parsing the query ---- */
 
 static int word_of(const char *text, const char *const *words, const char *what, int usual, int *ret, struct err *err)
 {
@@ -72,7 +72,7 @@ static int word_of(const char *text, const char *const *words, const char *what,
     return text ? err_set(err, -EINVAL, "%s '%.60s' is not known: there are %s", what, text, all.p) : 0;
 }
 
-/* A date is its day in the zone: from its beginning, to its end. */
+/* A date is its day in the zone: the start of the day, or its end. */
 static int moment(const struct usage_job *k, int which, bool end, int64_t *ret, struct err *err)
 {
     int32_t date;

@@ -1,4 +1,4 @@
-/* routes_idle.c: the route about GPUs that somebody holds without work: for how long, by whom, worth how much. */
+/* routes_idle.c: the route about GPUs that are held but idle: for how long, by whom, and their cost. */
 
 #include "base/clock.h"
 #include "base/json.h"

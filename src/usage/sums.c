@@ -67,7 +67,7 @@ struct device {
 
 struct node {
     const char *key, *name;
-    const struct sums_node *now; /* NULL: not known any more */
+    const struct sums_node *now; /* NULL: unknown now */
     bool wanted;
     uint32_t *people; /* by number of login: place in people, and 1 */
     size_t n_people;
@@ -109,7 +109,7 @@ static uint32_t key_new(struct sums *s, const char *text)
     return (uint32_t)s->n_keys++;
 }
 
-/* Keys are the same when their text is; NULL is nobody. */
+/* Keys are the same if their text is; NULL is unowned. */
 static uint32_t key_of(struct sums *s, const char *text)
 {
     uint64_t ptr = mix((uint64_t)(uintptr_t)text);

@@ -165,7 +165,7 @@ static void add_row(struct rows *rows, const struct usage_table *t, const struct
         cell_int(&c[U_co2_mg], r->co2_mg);
 }
 
-/* "12.4 h", or "12.4 h of 20.0 h" where the others of those that were held are not known. */
+/* "12.4 h", or "12.4 h of 20.0 h" if only 20.0 of the held hours were measured. */
 static void show_known(struct cell *c, int64_t ms, int64_t of_ms, int64_t held_ms)
 {
     char some[24], of[24];

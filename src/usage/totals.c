@@ -101,7 +101,7 @@ static bool read_number(struct str *rest, int64_t *ret)
     return str_word(rest, &word) && str_int(word, ret) && *ret >= 0;
 }
 
-/* The next of `left` that are there; 0 behind the last. */
+/* Reads the next of `left` pairs; 0 after the last. */
 static bool read_pair(struct str *rest, int64_t *left, int64_t *before, int64_t *told)
 {
     *before = *told = 0;

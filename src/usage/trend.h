@@ -1,6 +1,6 @@
 /*
- * trend.h: how many GPUs each person used on average over the last 2 h, 24 h and 7 days, to see whom to ask for one.
- * Plain means of whole hours with records. Pure.
+ * trend.h: how many GPUs each person used on average over the last 2 h, 24 h and 7 days, to find users who could
+ * release one. Plain means of whole hours with records. Pure.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct trend_person {
 };
 struct trend {
     int64_t to_ms;        /* end of the newest hour in it, whether that has records or not; set by the caller */
-    int64_t from_ms;      /* beginning of the oldest hour with records; 0 if none */
+    int64_t from_ms;      /* start of the oldest hour with records; 0 if none */
     int64_t newest_ms;    /* of the newest hour with records */
     size_t hours[TRENDS]; /* with records */
     size_t n, cap;

@@ -20,7 +20,7 @@
 
 #define NOTE_ID   1
 #define EVERY_MS  5000
-#define SHARE     1000    /* it may take that part of a processor */
+#define SHARE     1000    /* it may use 1/SHARE of a core */
 #define OLDER_MS  HOUR_MS /* days before yesterday are summed so often */
 #define LIMIT_MS  120000
 #define OTHERS_MS 30000 /* what other hubs counted is summed so often */
@@ -34,7 +34,7 @@ struct usage_totals {
     uint64_t counted;     /* hours there were when it was summed last */
     int64_t again_ms;     /* not before; monotonic */
     int64_t summed_ms;    /* the last time, so */
-    struct store *beside; /* the worker's, on a server: to connect takes longer than to sum */
+    struct store *beside; /* the worker's, on a server: connecting is slower than the sums */
 };
 
 struct summing {         /* a job */
@@ -62,7 +62,7 @@ static int each_of(void *arg, const struct store_each *e, struct err *err)
     return store_each(arg, e, err);
 }
 
-/* What everybody of a kind used in [from, to). */
+/* Sums the usage of all names of a kind in [from, to). */
 static int sum_kind(struct summing *k, struct store *beside, const struct zone *z, enum total_of of, int64_t from_ms,
                     int64_t to_ms, enum total_part part)
 {

@@ -9,7 +9,7 @@
 
 #define EVERY_MS 60000
 #define SOON_MS  2000 /* while hours of before wait to be counted */
-#define SHARE    1000 /* of a processor it takes this part at most */
+#define SHARE    1000 /* it uses at most 1/SHARE of a core */
 #define LIMIT_MS 60000
 
 struct usage_trend {
@@ -27,7 +27,7 @@ struct seed {            /* a job */
     struct people *people;
     char dir[HUB_PLACE_MAX];
     int64_t took_us;
-    bool whole; /* no hour waited to be counted when it began */
+    bool whole; /* no hour was still to be counted when it started */
     int code;   /* of reading */
     struct trend trend;
 };

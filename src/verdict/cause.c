@@ -20,7 +20,7 @@
 #define WORK_MOST   1.1  /* no other part does more than this, of what the memory does */
 #define FP32_LOST   0.75 /* tf32 alone does four times as much in the same time, bf16 more */
 #define USUAL_CLOCK 0.7  /* of the highest, at full load */
-#define FELT_LEAST  0.01 /* of a lower clock whose effect is not known */
+#define FELT_LEAST  0.01 /* minimum loss for a lower clock with unknown effect */
 
 const enum value cause_values[CAUSE_COUNT][CAUSE_VALUES] = {
     [CAUSE_SPINNING] = {V_ACTIVE, V_SM, V_COUNT},
@@ -57,8 +57,9 @@ static double fp32(const struct look *k)
 }
 
 /*
- * Bandwidth, or the time that single accesses take: then integer pipes, which compute the addresses, may do more. Of
- * scattered accesses the bandwidth is low, too: all multiprocessors have work, and no part does more than the memory.
+ * Limited by bandwidth, or by the latency of single accesses: then integer pipes, which compute the addresses, may do
+ * more. With scattered accesses the bandwidth is low, too: all multiprocessors have work, and no part does more than
+ * the memory.
  */
 static double memory(const struct look *k)
 {
@@ -78,8 +79,8 @@ static double heat(const struct look *k)
 }
 
 /*
- * An H200 at full tensor load runs at 0.66 to 0.75 of its highest clock by itself, and the driver's mask says "power"
- * in every such sample: that alone is no finding. A lower limit is one while it is felt.
+ * An H200 at full tensor load runs at 0.66 to 0.75 of its highest clock by itself, and the driver's mask has "power" in
+ * every such sample: that alone is no finding. A lower limit is one while it has an effect.
  */
 static double power(const struct look *k)
 {

@@ -1,4 +1,4 @@
-/* energy.c: holds what power says until the counter says it better. */
+/* energy.c: sums the energy of mean power until the counter has a value. */
 #include "verdict/energy.h"
 
 #include <math.h>

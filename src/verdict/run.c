@@ -1,4 +1,4 @@
-/* run.c: adds up what the GPUs of a run did, bin by bin, and says it. */
+/* run.c: sums the activity of a run's GPUs, bin by bin, and formats it. */
 #include "verdict/run.h"
 
 #include <math.h>
@@ -199,7 +199,7 @@ void run_means_all(const struct run_means *v, size_t n, struct run_means *ret)
     }
 }
 
-/* ---- what the rules say ---- */
+/* ---- findings of the rules ---- */
 
 static struct run_advice *advice_of(struct run_advice *v, size_t *n, enum advice_rule rule, size_t n_gpus)
 {

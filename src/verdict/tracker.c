@@ -58,15 +58,15 @@ static double share(const struct sample *s, enum metric m)
     return sample_has(s, m) ? (double)s->v[m] / (double)metrics[m].per : NAN;
 }
 
-/* Utilisation is of a moment, `active` of all the time since the reading before: in a rhythm of long gaps they differ.
- */
+/* Utilisation is a value at one time, `active` covers all time since the previous reading: with regular long gaps they
+ * differ. */
 static double gaps_of(const struct sample *s)
 {
     double active = share(s, M_active), by = share(s, M_util) - active;
     return active >= 0.05 && active <= 0.9 ? by * by / (active * (1 - active)) : NAN;
 }
 
-/* The GPU answers launches more than copies. */
+/* The GPU sends more bytes back for launches than for copies. */
 static double back_of(const struct sample *s)
 {
     double rx = share(s, M_pcie_rx);
