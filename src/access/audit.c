@@ -7,25 +7,39 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rand.h"
 #include "hub/hub.h"
 #include "model/note.h"
 #include "store/records.h"
 
 #define OBJECT_SIZE 200
+#define WHO_SIZE    64
 #define ENTRY_MAX   4096
 #define SECRET_HEAD "mst_" /* of every token */
 
+/* Entries with a rate in common: a burst, then one in AUDIT_EVERY. */
+enum audit_rate { REFUSED, REFUSED_USERS, ANONYMOUS, AUDIT_RATES };
+
+/* The same for the writes of one token, or of one person without a token. */
+struct audit_share {
+    char who[WHO_SIZE];
+    int64_t paid_ms;
+};
+
 struct audit {
-    uint32_t number, start; /* of the next entry; of this start of the hub: both in an id */
-    int64_t paid_ms[2];     /* refused requests, monotonic: up to then their time is used; users' are the second */
-    uint64_t skipped;       /* of them, since the last entry */
+    uint32_t number, start;       /* of the next entry; of this start of the hub: both in an id */
+    int64_t paid_ms[AUDIT_RATES]; /* monotonic: the time up to which each rate is used */
+    struct audit_share *shares;   /* of users that wrote recently */
+    size_t n_shares, cap_shares;
+    uint64_t skipped; /* requests without an entry since the last entry */
 };
 
 struct entry {
     struct trail trail; /* first */
     struct hub *h;
     int64_t at_ms;
+    bool none; /* nothing was written */
     enum method method;
     const struct route *route;
     enum role role;
@@ -35,6 +49,13 @@ struct entry {
 struct audit *audit_new(void)
 {
     return NEW(struct audit, .start = (uint32_t)rand_u64());
+}
+
+void audit_free(struct audit *a)
+{
+    if (a)
+        free(a->shares);
+    free(a);
 }
 
 static bool is_user(enum role role)
@@ -74,16 +95,38 @@ static void set_object_made(struct entry *e, const struct reply *rp)
         set_object(e, str_of(number));
 }
 
-/* A3. */
-static bool has_room(struct audit *a, bool user)
+/* A3. Whether there is room for one more entry, which uses it. */
+static bool use_room(int64_t *paid_ms, int64_t now_ms, int64_t burst)
 {
-    int64_t now_ms = clock_mono_ms(), *paid_ms = &a->paid_ms[user];
-
     *paid_ms = MAX(*paid_ms, now_ms);
-    if (*paid_ms - now_ms > (AUDIT_REFUSED_BURST - 1) * AUDIT_REFUSED_EVERY)
+    if (*paid_ms - now_ms > (burst - 1) * AUDIT_EVERY)
         return false;
-    *paid_ms += AUDIT_REFUSED_EVERY;
+    *paid_ms += AUDIT_EVERY;
     return true;
+}
+
+/* The share of a user: its own, else one that is unused by now, else a new one. */
+static struct audit_share *find_share(struct audit *a, const char *who, int64_t now_ms)
+{
+    size_t i = FIRST(a->n_shares, k, strcmp(a->shares[k].who, who) == 0);
+
+    if (i == a->n_shares)
+        i = FIRST(a->n_shares, k, a->shares[k].paid_ms <= now_ms);
+    if (i == a->n_shares)
+        VEC_ADD(a->shares, a->n_shares, a->cap_shares, (struct audit_share){0});
+    mem_copy_str(a->shares[i].who, WHO_SIZE, who);
+    return &a->shares[i];
+}
+
+static bool has_room(struct audit *a, const struct entry *e, bool refused)
+{
+    int64_t now_ms = clock_mono_ms();
+
+    if (refused)
+        return use_room(&a->paid_ms[is_user(e->role) ? REFUSED_USERS : REFUSED], now_ms, AUDIT_BURST);
+    if (!is_user(e->role))
+        return use_room(&a->paid_ms[ANONYMOUS], now_ms, AUDIT_BURST);
+    return use_room(&find_share(a, e->token[0] ? e->token : e->person, now_ms)->paid_ms, now_ms, AUDIT_USER_BURST);
 }
 
 static void kept(void *arg, int result)
@@ -131,14 +174,16 @@ static void end_entry(struct trail *t, const struct reply *rp)
     struct audit *a = e->h->audit;
     int status = rp->outcome ? rp->outcome : rp->status ? rp->status : 200;
 
-    if (status < 400 && !e->object[0])
+    bool refused = status >= 400, counts = refused || !(is_machine(e->role) || e->none);
+
+    if (!refused && !e->object[0])
         set_object_made(e, rp);
-    if (status >= 400 && !has_room(a, is_user(e->role))) {
-        a->skipped++;
-    } else if (status >= 400 || !is_machine(e->role)) {
+    bool stored = counts && has_room(a, e, refused);
+    if (stored)
         store_entry(e, status);
+    a->skipped += counts && !stored;
+    if (stored || (counts && !refused && is_user(e->role)))
         log_entry(e, status);
-    }
     free(e);
 }
 
@@ -165,4 +210,10 @@ void audit_by(const struct request *rq, const struct token *t)
 {
     if (rq->trail)
         set_asker((struct entry *)rq->trail, t->role, t);
+}
+
+void audit_none(const struct request *rq)
+{
+    if (rq->trail)
+        ((struct entry *)rq->trail)->none = true;
 }

@@ -4,16 +4,18 @@
  * of the hub's log as well.
  *
  * A1 Every write of a route without no_audit is one entry, refused ones too. What machines' tokens write is an entry
- * only if it is refused. A2 No body, no query and no secret is in an entry. A3 Its size is bounded: refused requests
- * are entries only at a limited rate, those of unknown clients apart from those of users; the next entry has the number
- * of the others in `skipped`. The store keeps the newest AUDIT_MAX.
+ * only if it is refused. A2 No body, no query and no secret is in an entry. A3 Its size is bounded, and nobody can push
+ * the entries of others out: entries are made at a limited rate, with separate limits for refused requests of users,
+ * other refused requests, writes without a token, and the writes of each token or person. `skipped` of the next entry
+ * is the number of the others; those of users are lines of the hub's log. The store keeps the newest AUDIT_MAX.
  */
 #pragma once
 
 #include "access/tokens.h"
 
-#define AUDIT_REFUSED_BURST 100   /* refused requests that are entries at once; … */
-#define AUDIT_REFUSED_EVERY 60000 /* … then one in this many ms */
+#define AUDIT_BURST      100   /* entries of one limit that are made immediately; … */
+#define AUDIT_USER_BURST 1000  /* … the same for the writes of one token or person; … */
+#define AUDIT_EVERY      60000 /* … then one in this many ms */
 
 struct api;
 struct audit;
@@ -21,6 +23,9 @@ struct request;
 struct trail;
 
 struct audit *audit_new(void);
+void audit_free(struct audit *a);
 struct trail *audit_begin(struct api *a, const struct request *rq); /* hub/api.h */
 /* The request is this token's, though it came without: who logs in. */
 void audit_by(const struct request *rq, const struct token *t);
+/* The request changes nothing: no entry unless it is refused. */
+void audit_none(const struct request *rq);

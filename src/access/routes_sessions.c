@@ -126,6 +126,7 @@ static enum reply_how end_sessions(struct api *a, struct request *rq, struct rep
 {
     struct leaving *l = NEW(struct leaving, .rp = *rp);
     if (sessions_end(a->hub->sessions, rq->header(rq, "Cookie"), &rq->who->token, all, answer_logout, l) == 0) {
+        audit_none(rq);
         free(l);
         return REPLY_NOW;
     }

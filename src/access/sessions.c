@@ -376,7 +376,7 @@ static void tick(void *self, UNUSED int64_t now_ms)
 static void close_access(void *self)
 {
     struct hub *h = self;
-    free(h->audit);
+    audit_free(h->audit);
     sessions_free(h->sessions);
     tokens_free(h->tokens);
 }

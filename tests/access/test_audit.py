@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 """The audit log: every write over HTTP is one entry with who, from where and how it ended, whatever route comes to be; no secret is in it, and it is bounded."""
+import http.client
 import json
 import re
 
+import bookcase
 import lib
 
 MACHINES = {("post", "/api/v1/batches"), ("post", "/api/v1/shared"), ("post", "/api/v1/sources"), ("get", "/register/"), ("post", "/update/host/{id}")}
@@ -51,7 +53,7 @@ class Audit(lib.Case):
                 if path.startswith("/notification/"):  # vesta's: 200 in any case
                     status = json.loads(body)["status_code"]
                     self.assertEqual(status, 403)
-                if about["x-muster-audit"]:
+                if about["x-muster-audit"] and path != "/api/v1/logout":  # it ended no session
                     want.append((method.upper(), path, object_, status))
         self.assertEqual(left_out, MACHINES | NO_CHANGE)
         self.assertGreater(len(want), 15)
@@ -155,6 +157,29 @@ class Audit(lib.Case):
         self.assertEqual(rows[-1]["skipped"], 30)
         self.assertFalse(any("skipped" in e for e in rows[:-1]))
 
+    def test_a_logout_that_ends_no_session_is_no_entry(self):
+        self.start_it()
+        for headers in ({}, {"Cookie": "muster=" + "a" * 43, "Origin": self.h.url}, {"token": self.member}):
+            self.assertEqual(self.send("post", "/api/v1/logout", "", **headers)[0], 204)
+        self.assertEqual(self.send("post", "/api/v1/once", token=self.member)[0], 201)
+        self.assertEqual([e["route"] for e in self.until_last({"person": "kim"})], ["/api/v1/once"])
+
+    def test_the_writes_of_one_token_do_not_push_out_the_others(self):
+        self.start_it()
+        conn = http.client.HTTPConnection("127.0.0.1", self.h.port, timeout=lib.LIMIT_S)
+        for _ in range(1010):
+            conn.request("POST", "/api/v1/once", "{}", bearer(self.member))
+            r = conn.getresponse()
+            r.read()
+            self.assertEqual(r.status, 201)
+        conn.close()
+        self.assertEqual(self.send("post", "/api/v1/once", token=self.admin)[0], 201)
+        rows = self.until_last({"person": "root"}, "?limit=2000")
+        self.assertEqual(len(rows), 1001)
+        self.assertEqual(rows[-1]["skipped"], 10)
+        self.assertEqual(self.h.stop(), 0)
+        self.assertEqual(len(re.findall(r" info  audit kim ", self.h.text)), 1010)  # the hub's log has them all
+
     def test_behind_a_proxy_it_is_the_client_and_the_person_the_proxy_names(self):
         self.start_it("--proxy-header", "X-Remote-User", "--proxy-from", "127.0.0.1", "--proxy-admins", "ada")
         named = {"X-Remote-User": "ada", "X-Forwarded-For": "10.1.2.3", "Origin": self.h.url}
@@ -162,6 +187,23 @@ class Audit(lib.Case):
         self.assertEqual(self.send("post", "/api/v1/silences", token="mst_aaaaaaaa_" + "b" * 43, **{"X-Forwarded-For": "10.1.2.4"})[0], 401)
         rows = self.until_last({"status": 401})
         self.assertEqual([(e["person"], e["role"], e["token"], e["address"]) for e in rows], [("ada", "admin", None, "10.1.2.3"), (None, "none", "aaaaaaaa", "10.1.2.4")])
+
+
+class AnonymousWrites(bookcase.BookCase):
+    def test_they_do_not_push_out_the_others(self):
+        admin = self.token("admin", "--person", "root")
+        self.open("--commit", "10ms", "--bookings.auth", "open")
+        self.node("a1")
+        row = self.booked(person="mia", gpus="a1:0", **{"for": "2h"})
+        for i in range(119):
+            self.assertEqual(self.ask("PATCH", f"/api/v1/bookings/{row['id']}?person=mia", None, {"comment": str(i)})[0], 200)
+        self.assertEqual(self.ask("POST", "/api/v1/once", admin, {})[0], 201)
+
+        def done():
+            rows = self.ask("GET", "/api/v1/audit", admin)[1]["rows"]
+            return rows if rows and rows[0]["route"] == "/api/v1/once" else None
+        rows = lib.wait_until("the last entry", done)
+        self.assertEqual((len(rows), rows[0]["skipped"]), (101, 20))
 
 
 if __name__ == "__main__":
