@@ -87,7 +87,7 @@ bool who_asks(struct api *a, struct request *rq, struct reply *rp)
             return rq->route->open ? true : unauthorised(rp, "send the token as 'Authorization: Bearer TOKEN'");
         return rq->route->open ? true : by_token(a, rq, str_trim(auth), rp);
     }
-    struct str cookie = cookie_session(rq->header(rq, "Cookie"));
+    struct str cookie = cookie_session(rq->header(rq, "Cookie"), request_by_tls(rq));
     if (cookie.len)
         by_cookie(a, rq, cookie);
     if (rq->who->role == ROLE_NONE && a->proxy_header && address_in(rq->peer, a->proxies, a->n_proxies))

@@ -30,5 +30,6 @@ struct str cookie_value(struct str header, const char *name);
  * other. */
 #define SESSION_COOKIE_TLS "__Host-muster"
 #define SESSION_COOKIE     "muster"
-/* The session of a Cookie header, by either name; empty if none. */
-struct str cookie_session(struct str header);
+/* The session of a Cookie header; empty if none. Over TLS only by the first name: other hosts of the domain can set the
+ * second. */
+struct str cookie_session(struct str header, bool tls);

@@ -15,14 +15,9 @@
 
 #define LINKS_UNREADABLE "links cannot be read just now; try again"
 
-static bool came_by_tls(const struct request *rq)
-{
-    return rq->tls || str_eq_nocase(rq->header(rq, "X-Forwarded-Proto"), "https");
-}
-
 static void session_cookie(const struct request *rq, const char *value, int64_t age_s, struct reply *rp)
 {
-    bool tls = came_by_tls(rq);
+    bool tls = request_by_tls(rq);
     snprintf(rp->cookie, sizeof(rp->cookie), "%s=%s; Path=/; Max-Age=%lld; HttpOnly; SameSite=Strict%s",
              tls ? SESSION_COOKIE_TLS : SESSION_COOKIE, value, (long long)age_s, tls ? "; Secure" : "");
 }
@@ -45,7 +40,7 @@ static bool token_of_text(struct api *a, struct request *rq, struct str text, st
     struct token given = {0};
     mem_copy_str(given.id, sizeof(given.id), id);
     audit_by(rq, &given);
-    rq->tls = came_by_tls(rq); /* a request that is kept has no headers */
+    rq->tls = request_by_tls(rq); /* a request that is kept has no headers */
     int r = tokens_find_for(a->hub, rq, id, ret);
     *how = look_how(r);
     if (r == -EINPROGRESS)
@@ -62,7 +57,7 @@ static bool token_of_text(struct api *a, struct request *rq, struct str text, st
 static bool token_of_link(struct api *a, struct request *rq, struct str text, struct reply *rp, struct token *ret,
                           enum reply_how *how)
 {
-    rq->tls = came_by_tls(rq);
+    rq->tls = request_by_tls(rq);
     int r = link_take_for(a->hub, rq, text, ret);
     *how = look_how(r);
     if (r == 1 || r == -EINPROGRESS)
@@ -188,7 +183,7 @@ static enum reply_how get_sessions(struct api *a, struct request *rq, struct rep
 {
     const struct sessions *s = a->hub->sessions;
     struct str person = request_query(rq, "person");
-    int64_t own_id = sessions_id(cookie_session(rq->header(rq, "Cookie")));
+    int64_t own_id = sessions_id(cookie_session(rq->header(rq, "Cookie"), request_by_tls(rq)));
     AUTO_FREE struct session_view *v = mem_alloc((sessions_count(s) + 1) * sizeof(*v));
     size_t n = 0;
 

@@ -125,8 +125,8 @@ struct str cookie_value(struct str header, const char *name)
     return (struct str){"", 0};
 }
 
-struct str cookie_session(struct str header)
+struct str cookie_session(struct str header, bool tls)
 {
     struct str own = cookie_value(header, SESSION_COOKIE_TLS);
-    return own.len ? own : cookie_value(header, SESSION_COOKIE);
+    return own.len || tls ? own : cookie_value(header, SESSION_COOKIE);
 }

@@ -98,6 +98,11 @@ struct str request_query(const struct request *rq, const char *name)
     return p ? p->value : str_n("", 0);
 }
 
+bool request_by_tls(const struct request *rq)
+{
+    return rq->tls || str_eq_nocase(rq->header(rq, "X-Forwarded-Proto"), "https");
+}
+
 bool request_flag(const struct request *rq, const char *name)
 {
     const struct param *p = query_find(rq, name);

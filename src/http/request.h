@@ -61,6 +61,7 @@ int request_target(struct request *rq, struct str target, char *scratch, struct 
 int request_form(struct str body, char *scratch, struct param ret[QUERY_MAX], size_t *ret_n, struct err *err);
 int method_of(struct str word);                                       /* enum method, or -1 */
 struct str request_query(const struct request *rq, const char *name); /* empty: absent */
+bool request_by_tls(const struct request *rq);                        /* to this server, or to a proxy in front */
 bool request_flag(const struct request *rq, const char *name);        /* present and not "false"/"0" */
 int64_t request_int(const struct request *rq, const char *name, int64_t def, int64_t min, int64_t max);
 

@@ -33,7 +33,7 @@ bool reach_host(const char *address, char ret[OWN_URL_MAX])
 static bool url_of(const struct request *rq, char ret[OWN_URL_MAX], char host[OWN_URL_MAX])
 {
     struct str header = rq->header(rq, "Host");
-    bool tls = rq->tls || str_eq_nocase(rq->header(rq, "X-Forwarded-Proto"), "https");
+    bool tls = request_by_tls(rq);
     if (header.len == 0 || header.len > 250)
         return false;
     snprintf(ret, OWN_URL_MAX, "%s://%.*s", tls ? "https" : "http", STR_ARG(header));

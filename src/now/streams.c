@@ -504,7 +504,7 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
     mem_copy_str(r->peer, sizeof(r->peer), rq->peer);
     read_key(rq, r);
     if (rq->who->by_cookie) {
-        struct str cookie = cookie_session(rq->header(rq, "Cookie"));
+        struct str cookie = cookie_session(rq->header(rq, "Cookie"), request_by_tls(rq));
         memcpy(r->cookie, cookie.p, MIN(cookie.len, sizeof(r->cookie) - 1));
     } else {
         mem_copy_str(r->token, sizeof(r->token), rq->who->token.id);

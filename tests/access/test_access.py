@@ -153,10 +153,15 @@ class New(lib.Case):
         self.assertEqual(status, 200)
         name, _, rest = headers["set-cookie"].partition("=")
         self.assertEqual((name, "; Path=/;" in rest, rest.endswith("; Secure"), "Domain" in rest), ("__Host-muster", True, True, False))  # else browsers refuse it
-        by_tls, role = rest.split(";")[0], lambda cookie: json.loads(lib.ask(h.url + "/api/v1/whoami", headers={"Cookie": cookie})[2])["role"]
+        by_tls = rest.split(";")[0]
+
+        def role(cookie, **more):
+            return json.loads(lib.ask(h.url + "/api/v1/whoami", headers={"Cookie": cookie, **more})[2])["role"]
+
         plain = lib.ask(h.url + "/api/v1/login", method="POST", body=json.dumps({"token": self.token("member", "--person", "kim")}), headers={"Origin": h.url})[1]["set-cookie"].split(";")[0]
         self.assertTrue(plain.startswith("muster="), plain)
         self.assertEqual([role(c) for c in (f"__Host-muster={by_tls}", plain, f"{plain}; __Host-muster={by_tls}", f"muster={by_tls}")], ["reader", "member", "reader", "reader"])
+        self.assertEqual([role(c, **{"X-Forwarded-Proto": "https"}) for c in (f"__Host-muster={by_tls}", plain, f"muster={by_tls}")], ["reader", "none", "none"])  # other hosts of the domain can set the plain one
         status, headers, _ = lib.ask(h.url + "/api/v1/logout", method="POST", headers={**secure, "Cookie": f"{plain}; __Host-muster={by_tls}"})
         self.assertEqual((status, headers["set-cookie"].split(";")[0]), (204, "__Host-muster="))
         self.assertEqual([role(c) for c in (f"__Host-muster={by_tls}", plain)], ["none", "none"])  # both are over, for the browser keeps the plain one
