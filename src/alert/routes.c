@@ -250,7 +250,7 @@ const struct route alert_routes[] = {
     {GET, "/api/v1/alerts/rules", ROLE_NONE, .summary = "The rules: when each fires, and what to do then", .handle = get_alert_rules},
     {GET, "/api/v1/alerts/test", ROLE_NONE, .summary = "What every enabled rule finds now, without its delay; or the alerts that a period of history would have fired",
      .params = "last: evaluate this period of history, e.g. 7d; until: end of the period (default: now); rule: pattern", .handle = get_alerts_test},
-    {METHOD_POST, "/api/v1/alerts/test", ROLE_MEMBER, .write = true, .no_audit = true, .max_body = MAX_RULES_BODY,
+    {METHOD_POST, "/api/v1/alerts/test", ROLE_MEMBER, .write = true, .reads = true, .no_audit = true, .max_body = MAX_RULES_BODY,
      .summary = "The same over history with other rules: the body is the section alerts of a muster.yaml; nothing is changed",
      .params = "last: period of history (default: 7d); until: end of the period (default: now); rule: pattern", .handle = post_alerts_test},
     {GET, "/api/v1/silences", ROLE_NONE, .summary = "Silences: what is muted, until when, by whom and why", .handle = get_silences},

@@ -162,6 +162,7 @@ struct route {
     bool agents;      /* agents have the rights of members here */
     bool write;       /* changes state: Origin is checked, and the audit log gets an entry */
     bool no_audit;    /* a write without an audit entry: data of machines, or a call that changes nothing by itself */
+    bool reads;       /* a write whose response has what readers see: read_from applies to it */
     bool sites;       /* accepts nodes of followed hubs; else node, device and the path may not name one */
     const char *summary;
     const char *params; /* "node: key or name; at: time", for openapi; NULL: none */

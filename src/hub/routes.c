@@ -92,8 +92,8 @@ static bool comes_from(const struct api *a, const struct request *rq)
 /* What only members or admins read. */
 static bool is_private_reading(const struct request *rq)
 {
-    return (rq->route->need == ROLE_MEMBER || rq->route->need == ROLE_ADMIN) && (rq->method & GET) &&
-           !rq->who->may_read;
+    return (rq->route->need == ROLE_MEMBER || rq->route->need == ROLE_ADMIN) &&
+           ((rq->method & GET) || rq->route->reads) && !rq->who->may_read;
 }
 
 static bool reads(const struct api *a, const struct request *rq)

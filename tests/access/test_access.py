@@ -70,6 +70,8 @@ class Reading(lib.Case):
             for path in ("state", "sessions", *(["audit"] if role == "admin" else [])):
                 status, _, body = lib.ask(f"{h.url}/api/v1/{path}", headers=auth)
                 self.assertEqual((status, b"addresses of read_from" in body), (403, True), (role, path, body))
+            status, _, body = lib.ask(f"{h.url}/api/v1/alerts/test?from=-1h", method="POST", body="{}", headers=auth)  # reads history
+            self.assertEqual((status, b"addresses of read_from" in body), (403, True), (role, body))
 
     def test_a_reader_is_no_person(self):
         status, _, err = self.run_any(lib.MUSTER, "token", "new", "--role", "reader", "--person", "kim", "--data", self.path("data"))
