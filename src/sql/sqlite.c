@@ -78,8 +78,18 @@ static int errno_of(sqlite3 *h, int rc)
     }
 }
 
+/* SQLite opens a file that this user may not write for reading, and reports READONLY as on a read-only disk. */
+static bool is_forbidden(const char *path)
+{
+    struct statvfs fs;
+
+    return path && statvfs(path, &fs) == 0 && !(fs.f_flag & ST_RDONLY) && access(path, W_OK) < 0;
+}
+
 static int fail_at(int code, int rc, const char *doing, const char *path, struct err *err)
 {
+    if (code == -EROFS && is_forbidden(path))
+        code = -EACCES;
     const char *why = code == -EBUSY                     ? "another process is writing to it"
                       : code == -EUCLEAN || code == -EIO ? sqlite3_errstr(rc)
                                                          : strerror(-code);

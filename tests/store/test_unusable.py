@@ -28,6 +28,21 @@ class Unusable(lib.Case):
             self.assertNotIn("missing", text)
             self.assertNotIn("--start-empty", text)
 
+    @unittest.skipUnless(os.getuid() == 0 and shutil.which("setpriv"), "only root can become another user")
+    def test_files_of_another_user_are_not_a_read_only_file_system(self):
+        other = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+        if self.run_any(*other, lib.MUSTER, "--version")[0]:
+            self.skipTest("another user cannot run the program here")
+        for folder, _, files in os.walk(self.dir):
+            os.chmod(folder, 0o755)
+            for name in files:
+                os.chmod(os.path.join(folder, name), 0o644)
+        for argv in (["hub", "--listen", "127.0.0.1:0"], ["token", "list"]):
+            status, _, text = self.run_any(*other, lib.MUSTER, *argv, "--data", self.path("data"))
+            self.assertEqual(status, 3, text)
+            self.assertRegex(text, "Permission denied|may not write")
+            self.assertNotIn("ead-only", text)
+
     def test_damage_in_any_page_of_muster_db_comes_with_advice(self):
         size, refused = os.path.getsize(self.path("data/muster.db")), 0
         for at in range(PAGE, size, PAGE):
