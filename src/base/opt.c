@@ -420,6 +420,7 @@ struct opt_walk {
     bool help;
     const struct opt *peek; /* read this option alone, into peeked; conf is unused */
     const char *peeked;
+    int flag_at, peeked_at; /* the argument with the flag that is read now; with peek's */
 };
 
 static int opt_flag_value(struct opt_walk *w, const struct opt *o, const char *shown, struct str value, struct err *err)
@@ -427,6 +428,7 @@ static int opt_flag_value(struct opt_walk *w, const struct opt *o, const char *s
     bool *seen = &w->seen[o - w->opts];
 
     if (w->peek) {
+        w->peeked_at = o == w->peek ? w->flag_at : w->peeked_at;
         w->peeked = o == w->peek ? value.p : w->peeked;
         return 0;
     }
@@ -522,7 +524,7 @@ static int opt_walk_args(struct opt_walk *w, char **ops, int *n_ops, struct err 
             w->at++;
             continue;
         }
-        w->at++;
+        w->flag_at = w->at++;
         if (strcmp(arg, "--") == 0)
             break;
         r = arg[1] == '-' ? opt_long(w, arg, err) : opt_letters(w, arg, err);
@@ -546,7 +548,7 @@ static struct opt_walk opt_walk_of(const struct opt *opts, void *conf, int argc,
                              .seen = mem_zero(rows, sizeof(bool))};
 }
 
-const char *opt_args_peek(const struct opt *opts, const char *name, bool mixed, int argc, char **argv)
+static struct opt_walk opt_peek(const struct opt *opts, const char *name, bool mixed, int argc, char **argv)
 {
     struct opt_walk w = opt_walk_of(opts, NULL, argc, argv);
     AUTO_FREE char **ops = mem_zero((size_t)argc + 1, sizeof(*ops));
@@ -557,7 +559,23 @@ const char *opt_args_peek(const struct opt *opts, const char *name, bool mixed, 
     if (w.peek)
         opt_walk_args(&w, mixed ? ops : NULL, &n, &ignored);
     free(w.seen);
-    return w.peeked;
+    return w;
+}
+
+const char *opt_args_peek(const struct opt *opts, const char *name, bool mixed, int argc, char **argv)
+{
+    return opt_peek(opts, name, mixed, argc, argv).peeked;
+}
+
+int opt_args_drop(const struct opt *opts, const char *name, int argc, char **argv)
+{
+    for (;;) {
+        struct opt_walk w = opt_peek(opts, name, true, argc, argv);
+        if (!w.peeked)
+            return argc;
+        memmove(argv + w.peeked_at, argv + w.peeked_at + 1, (size_t)(argc - w.peeked_at) * sizeof(*argv));
+        argc--;
+    }
 }
 
 int opt_args(const struct opt *opts, void *conf, int argc, char **argv, int *ret_argi, struct err *err)

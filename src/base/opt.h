@@ -102,6 +102,9 @@ int opt_args(const struct opt *opts, void *conf, int argc, char **argv, int *ret
 /* The value that opt_args (opt_args_mixed if mixed) will read for one option with a value; NULL if it is not given.
  * Reads and changes nothing else. */
 const char *opt_args_peek(const struct opt *opts, const char *name, bool mixed, int argc, char **argv);
+/* Removes each flag of an option without value and letter from argv, as opt_args_mixed would read it. argv ends with
+ * NULL. Returns the new argc. */
+int opt_args_drop(const struct opt *opts, const char *name, int argc, char **argv);
 /* As opt_args, but operands and flags may mix: operands are moved to the end of argv, in order, up to "--". */
 int opt_args_mixed(const struct opt *opts, void *conf, int argc, char **argv, int *ret_argi, struct err *err);
 

@@ -25,11 +25,16 @@
 #include "hub/feature.h"
 #include "sim/demo.h"
 
-/* Own flags; all others are passed to the hub unchanged. */
+/* Only these options are ours; the others are the hub's, which gets them as they are. */
 struct up_conf {
-    bool demo, no_agent, start_empty;
-    bool config; /* a configuration file for the hub was given */
+    bool demo, no_agent;
     char *data;
+};
+
+/* What the arguments say: ours, and those of the hub without its environment and its file. */
+struct up_args {
+    struct up_conf up;
+    struct hub_conf hub;
 };
 
 static const struct opt up_opts[] = {
@@ -79,29 +84,46 @@ static int print_help(const char *what)
     return cli_print(&up_help, &out);
 }
 
-/* Picks its own flags; the hub rejects unknown ones. Returns -1 to continue, or an exit code. */
-static int up_flags(struct up_conf *conf, int argc, char **argv)
+/* Our options and those of the hub in one table, for a struct up_args. The caller frees it. */
+static struct opt *all_options(void)
 {
-    for (int i = 1; i < argc; i++) {
-        const char *a = argv[i];
-        if (strcmp(a, "--help") == 0 || strcmp(a, "-h") == 0)
-            return print_help(argv[i + 1]);
-        conf->demo = strcmp(a, "--demo") == 0 || (conf->demo && strcmp(a, "--no-demo") != 0);
-        conf->no_agent |= strcmp(a, "--no-agent") == 0;
-        conf->start_empty |= strcmp(a, "--start-empty") == 0;
-        conf->config |= strncmp(a, "-c", 2) == 0 || strcmp(a, "--config") == 0 || strncmp(a, "--config=", 9) == 0;
-        const char *dir = strncmp(a, "--data=", 7) == 0 ? a + 7 : NULL;
-        if (strcmp(a, "--data") == 0 || strcmp(a, "-d") == 0) {
-            if (i + 1 == argc)
-                return cli_fail(&up_help, EXIT_USAGE, "%s needs a folder", a);
-            dir = argv[++i];
-        }
-        if (dir) {
-            free(conf->data);
-            conf->data = mem_str(dir);
-        }
+    size_t own = ARRAY_LEN(up_opts) - 1, n = 0;
+
+    while (hub_opts[n].name)
+        n++;
+    struct opt *v = mem_zero(own + n + 1, sizeof(*v));
+    memcpy(v, up_opts, own * sizeof(*v));
+    memcpy(v + own, hub_opts, n * sizeof(*v));
+    for (size_t i = 0; i < own + n; i++)
+        v[i].offset += i < own ? offsetof(struct up_args, up) : offsetof(struct up_args, hub);
+    return v;
+}
+
+static char **copy_args(int argc, char **argv)
+{
+    char **v = mem_zero((size_t)argc + 1, sizeof(*v));
+
+    memcpy(v, argv, (size_t)argc * sizeof(*v));
+    return v;
+}
+
+/* -1 to continue, or an exit code. Leaves argv as it is. */
+static int read_args(struct up_args *args, int argc, char **argv)
+{
+    AUTO_FREE struct opt *opts = all_options();
+    AUTO_FREE char **words = copy_args(argc, argv);
+    struct err err = {0};
+    int argi = argc, r = opt_args_mixed(opts, args, argc, words, &argi, &err);
+
+    if (r == 1) {
+        int i = 1;
+        while (i < argc && strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0)
+            i++;
+        return print_help(i < argc ? argv[i + 1] : NULL);
     }
-    return -1;
+    if (r < 0)
+        return cli_fail(&up_help, EXIT_USAGE, "%s", err.msg);
+    return argi < argc ? cli_fail(&up_help, EXIT_USAGE, "'%s' is not expected here; see --help", words[argi]) : -1;
 }
 
 /* Passes on the lines of the hub's standard output, and reads its address and pin from them. */
@@ -132,22 +154,22 @@ static int wait_for_address(struct child_process *hub, struct buf *url, struct b
     return err_set(err, -ECHILD, "the hub did not start");
 }
 
-/* Passes all other arguments to the hub. Does not change argv. */
-static void hub_args(struct child_process *hub, int argc, char **argv, const char *data, bool demo, const char *config)
+/* The hub gets all arguments except --no-agent, and behind them what was decided here. Leaves argv as it is. */
+static void hub_args(struct child_process *hub, int argc, char **argv, const struct up_conf *conf, bool demo,
+                     const char *config)
 {
+    AUTO_FREE struct opt *opts = all_options();
+    AUTO_FREE char **words = copy_args(argc, argv);
+
+    argc = opt_args_drop(opts, "no_agent", argc, words);
     child_process_args(hub, (const char *const[]){"muster", "hub", NULL});
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--demo") == 0 || strcmp(argv[i], "--no-demo") == 0 || strcmp(argv[i], "--no-agent") == 0)
-            continue;
-        if (strcmp(argv[i], "--data") == 0 || strcmp(argv[i], "-d") == 0) {
-            i++;
-            continue;
-        }
-        if (strncmp(argv[i], "--data=", 7) == 0)
-            continue;
-        child_process_arg(hub, argv[i]);
-    }
-    child_process_args(hub, (const char *const[]){"--data", data, demo ? "--demo" : NULL, NULL});
+    for (int i = 1; i < argc; i++)
+        child_process_arg(hub, words[i]);
+    child_process_args(hub, (const char *const[]){"--data", conf->data,
+                                                  demo         ? "--demo"
+                                                  : conf->demo ? "--no-demo"
+                                                               : NULL,
+                                                  NULL});
     if (config)
         child_process_args(hub, (const char *const[]){"--config", config, NULL});
 }
@@ -299,37 +321,37 @@ static int check_running(const char *data, struct err *err)
                    url.p, data);
 }
 
-/* Prepares the parts before their start. story: start time of the demo's story; "": no demo. */
-static int prepare_data(const struct child_process *hub, const struct up_conf *conf, bool demo, char story[32],
+/* What its parts need before they start. story: when the demo's opened; "": no demo. */
+static int prepare_data(const struct child_process *hub, const struct up_args *args, bool demo, char story[32],
                         struct err *err)
 {
-    const char *data = conf->data;
+    const char *data = args->up.data;
     AUTO_FREE char *place = NULL;
     int r = check_running(data, err);
 
     if (!r)
         r = check_hub(hub, demo, &place, err);
-    if (!r && conf->start_empty) /* so that the hub need not do it */
+    if (!r && args->hub.start_empty) /* the hub finds it done */
         r = local_start_empty(data, "up", err);
     if (!r)
         r = demo ? demo_prepare(data, story, err) : file_mkdirs(data, 0700, err);
     if (!r)
         r = local_token(place, data, "admin.token", ROLE_ADMIN, "the hub's own user", err);
-    if (!r && !conf->no_agent)
+    if (!r && !args->up.no_agent)
         r = local_token(place, data, demo ? "demo.token" : "agent.token", ROLE_ENROLL,
                         demo ? "the demo's nodes" : "this machine's agent", err);
     return r;
 }
 
-static int start_all(struct child_process *hub, struct child_process *source, const struct up_conf *conf, bool demo,
+static int start_all(struct child_process *hub, struct child_process *source, const struct up_args *args, bool demo,
                      struct err *err)
 {
-    const char *data = conf->data;
-    bool alone = conf->no_agent;
+    const char *data = args->up.data;
+    bool alone = args->up.no_agent;
     AUTO_BUF url = BUF_INIT(1024);
     AUTO_BUF pin = BUF_INIT(128);
     char story[32] = "";
-    int r = prepare_data(hub, conf, demo, story, err);
+    int r = prepare_data(hub, args, demo, story, err);
     if (!r)
         r = child_process_start(hub, true, err);
     if (!r)
@@ -357,39 +379,40 @@ static int signals_as_fd(void)
 
 int cmd_up(int argc, char **argv)
 {
-    struct up_conf conf = {0};
+    struct up_args args = {0};
+    struct up_conf *conf = &args.up;
     struct err err = {0};
     struct child_process hub = {.what = "hub", .area = "up", .out = -1}, source = {.area = "up", .out = -1};
     char state[512];
-    AUTO_FREE char *config = NULL; /* declared here: no goto may jump over it */
-    int r = up_flags(&conf, argc, argv);
+    AUTO_FREE char *config = NULL; /* up here: no goto may jump over it */
+    int r = read_args(&args, argc, argv);
     if (r >= 0)
         goto out;
-    bool demo = !conf.no_agent && (conf.demo || !collector_nvml.present(&(struct collect_conf){.tick_ms = 1000}));
-    if (!conf.data || !conf.data[0]) {
+    bool demo = !conf->no_agent && (conf->demo || !collector_nvml.present(&(struct collect_conf){.tick_ms = 1000}));
+    if (!conf->data || !conf->data[0]) {
         if (file_state_dir(demo ? "demo" : NULL, state, sizeof(state)) < 0) {
             r = cli_fail(&up_help, EXIT_USAGE, "no place for data: give --data");
             goto out;
         }
-        free(conf.data);
-        conf.data = mem_str(state);
+        free(conf->data);
+        conf->data = mem_str(state);
     }
     source.what = demo ? "demo" : "agent";
-    if (demo && !conf.demo)
+    if (demo && !conf->demo)
         fprintf(stderr, "no GPU driver on this machine: showing a recorded demo cluster (`muster up --no-agent` starts "
                         "the hub alone)\n");
-    bool told = conf.config || getenv("MUSTER_CONFIG") || access("/etc/muster/muster.yaml", F_OK) == 0;
+    bool told = args.hub.config || getenv("MUSTER_CONFIG") || access("/etc/muster/muster.yaml", F_OK) == 0;
     if (demo && !told)
-        config = mem_fmt("%s/demo.yaml", conf.data);
-    if (config && demo_config(conf.data, &err) < 0) {
+        config = mem_fmt("%s/demo.yaml", conf->data);
+    if (config && demo_config(conf->data, &err) < 0) {
         r = cli_fail(&up_help, EXIT_REACH, "%s", err.msg);
         goto out;
     }
-    unsetenv("MUSTER_DATA"); /* each part gets it as an argument; the demo would use it as its own --data */
-    hub_args(&hub, argc, argv, conf.data, demo, config);
+    unsetenv("MUSTER_DATA"); /* its parts are told each by arguments; the demo would take it as its own --data */
+    hub_args(&hub, argc, argv, conf, demo, config);
     int sigfd = signals_as_fd();
-    r = start_all(&hub, &source, &conf, demo, &err);
-    if (r == -ECHILD) /* the hub has printed the reason */
+    r = start_all(&hub, &source, &args, demo, &err);
+    if (r == -ECHILD) /* the hub has said why */
         r = end_status(&hub);
     else if (r < 0)
         r = cli_fail(&up_help, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
@@ -401,6 +424,7 @@ int cmd_up(int argc, char **argv)
 out:
     child_process_fini(&hub);
     child_process_fini(&source);
-    opt_fini(up_opts, &conf);
+    opt_fini(up_opts, conf);
+    opt_fini(hub_opts, &args.hub);
     return r;
 }

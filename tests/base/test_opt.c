@@ -425,7 +425,19 @@ static void one_option_can_be_read_ahead_in_every_form(void **unused)
     assert_null(opt_args_peek(table, "none", true, 5, leads));
 }
 
-TESTS(cmocka_unit_test(one_option_can_be_read_ahead_in_every_form), cmocka_unit_test(a_conf_begins_with_its_defaults),
+static void a_flag_is_dropped_where_it_is_not_a_value(void **unused)
+{
+    char *argv[] = {"x", "--hub", "--color", "--color", "a", "-i", "5", "--color", "--", "--color", NULL};
+    static const char *const want[] = {"x", "--hub", "--color", "a", "-i", "5", "--", "--color"};
+    (void)unused;
+    assert_int_equal(opt_args_drop(table, "color", ARRAY_LEN(argv) - 1, argv), ARRAY_LEN(want));
+    for (size_t i = 0; i < ARRAY_LEN(want); i++)
+        assert_string_equal(argv[i], want[i]);
+    assert_null(argv[ARRAY_LEN(want)]);
+}
+
+TESTS(cmocka_unit_test(a_flag_is_dropped_where_it_is_not_a_value),
+      cmocka_unit_test(one_option_can_be_read_ahead_in_every_form), cmocka_unit_test(a_conf_begins_with_its_defaults),
       cmocka_unit_test(a_flag_sets_its_value), cmocka_unit_test(a_bad_flag_gets_one_clear_sentence),
       cmocka_unit_test(help_is_asked_for_not_printed), cmocka_unit_test(a_list_flag_replaces_the_default_and_repeats),
       cmocka_unit_test(mixed_operands_move_to_the_end_in_order),

@@ -23,6 +23,21 @@ class Up(lib.Case):
         self.assertEqual(os.listdir(self.path("demo")), ["demo.yaml"])
         self.assertEqual(up.stop(), 0)
 
+    def test_each_form_of_an_option_counts_as_the_hub_reads_it(self):
+        env = {"XDG_STATE_HOME": self.path("usual"), "HOME": self.path("home"), "MUSTER_DATA": self.path("usual")}
+        flags = ("--name", "--demo", "--listen", "127.0.0.1:0")  # a name that looks like an option
+        for i, form in enumerate((["-d", "DIR"], ["-dDIR"], ["--data=DIR"], ["--data", "DIR"], ["-n--no-agent", "-dDIR"])):
+            folder = self.path(f"data{i}")
+            up = self.start(lib.MUSTER, "up", *flags, *(word.replace("DIR", folder) for word in form), "--no-agent", env=env)
+            up.wait_line(r"http://127\.0\.0\.1:\d+")
+            self.assertEqual(up.stop(), 0)
+            self.assertIn("muster.db", os.listdir(folder))
+            self.assertFalse(os.path.exists(self.path("usual")))
+        for wrong in (["-d"], ["--data"], ["--bananas"], ["word"]):
+            status, _, err = self.run_any(lib.MUSTER, "up", "--no-agent", *wrong, env=env)
+            self.assertEqual((status, err.count("\n")), (2, 1), err)
+        self.assertFalse(os.path.exists(self.path("usual")))
+
     def test_another_program_on_the_port_is_said_before_the_demo_is_made(self):
         with socket.create_server(("127.0.0.1", 0)) as other:
             listen = f"127.0.0.1:{other.getsockname()[1]}"
