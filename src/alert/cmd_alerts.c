@@ -24,18 +24,24 @@ struct alerts_conf {
 
 static const struct opt alerts_opts[] = {
     CLIENT_OPTS(alerts_conf, client),
-    OPT(alerts_conf, all, 'a', OPT_BOOL, NULL, NULL, "list alerts that were resolved within a week, too"),
-    OPT(alerts_conf, rule, 'r', OPT_STR, NULL, "PATTERN", "only alerts of these rules"),
-    OPT(alerts_conf, node, 0, OPT_STR, NULL, "PATTERN", "silence: only these nodes or GPUs, e.g. dgx2 or 'dgx2:3'"),
-    OPT(alerts_conf, person, 'p', OPT_STR, NULL, "PATTERN", "silence: only this person"),
-    OPTN(alerts_conf, "for", for_, 'f', OPT_STR, NULL, "TIME", "silence: duration, e.g. 2h"),
-    OPT(alerts_conf, until, 'u', OPT_STR, NULL, "WHEN", "silence: end, e.g. 'friday 18:00'; test: end of the period"),
-    OPT(alerts_conf, reason, 'm', OPT_STR, NULL, "TEXT", "silence: reason (required)"),
-    OPT(alerts_conf, last, 'l', OPT_STR, NULL, "TIME", "test: length of the period of history, e.g. 7d"),
+    OPT(alerts_conf, all, 'a', OPT_BOOL, NULL, NULL, "list alerts that were resolved within a week, too",
+        .verbs = "list"),
+    OPT(alerts_conf, rule, 'r', OPT_STR, NULL, "PATTERN", "only alerts of these rules", .verbs = "list test silence"),
+    OPT(alerts_conf, node, 0, OPT_STR, NULL, "PATTERN", "silence: only these nodes or GPUs, e.g. dgx2 or 'dgx2:3'",
+        .verbs = "silence"),
+    OPT(alerts_conf, person, 'p', OPT_STR, NULL, "PATTERN", "silence: only this person", .verbs = "silence"),
+    OPTN(alerts_conf, "for", for_, 'f', OPT_STR, NULL, "TIME", "silence: duration, e.g. 2h", .verbs = "silence"),
+    OPT(alerts_conf, until, 'u', OPT_STR, NULL, "WHEN", "silence: end, e.g. 'friday 18:00'; test: end of the period",
+        .verbs = "silence test"),
+    OPT(alerts_conf, reason, 'm', OPT_STR, NULL, "TEXT", "silence: reason (required)", .verbs = "silence"),
+    OPT(alerts_conf, last, 'l', OPT_STR, NULL, "TIME", "test: length of the period of history, e.g. 7d",
+        .verbs = "test"),
     OPT(alerts_conf, rules, 0, OPT_PATH, NULL, "FILE",
-        "test: muster.yaml whose section alerts is used instead of the hub's"),
-    OPT(alerts_conf, to, 0, OPT_STR, NULL, "WHOM", "send: recipient, for a channel that notifies persons"),
-    OPT(alerts_conf, json, 0, OPT_BOOL, NULL, NULL, "print the hub's response as JSON"),
+        "test: muster.yaml whose section alerts is used instead of the hub's", .verbs = "test"),
+    OPT(alerts_conf, to, 0, OPT_STR, NULL, "WHOM", "send: recipient, for a channel that notifies persons",
+        .verbs = "send"),
+    OPT(alerts_conf, json, 0, OPT_BOOL, NULL, NULL, "print the hub's response as JSON",
+        .verbs = "list rules test silences silence channels send"),
     {0},
 };
 const struct opt_cmd alerts_help = {
@@ -60,6 +66,7 @@ const struct opt_cmd alerts_help = {
                 "muster alerts channels  # which of them work\n"
                 "muster alerts send ops",
     .opts = alerts_opts,
+    .verb = "list",
     .conf_size = sizeof(struct alerts_conf),
     .no = (const int[]){ENOENT, EACCES, 0},
 };
@@ -392,6 +399,8 @@ int cmd_alerts(struct cmd_call *c)
         return send_test(c, operand);
     if (strcmp(verb, "test") == 0 && (conf->last || conf->rules))
         return test_past(c);
+    if (strcmp(verb, "test") == 0 && (conf->rule || conf->until))
+        return err_set(&c->err, -EINVAL, "--rule and --until need --last or --rules");
     const struct hub_listing rules = {.path = "/api/v1/alerts/rules",
                                       LISTING(alerts_help, rule_columns, fill_rule, "no rules")},
                              test = {.path = "/api/v1/alerts/test",

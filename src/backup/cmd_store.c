@@ -26,9 +26,9 @@ static const struct opt store_opts[] = {
     OPT(store_cmd_conf, store, 's', OPT_STR, NULL, "URL", "the store, if no PLACE is given", .url = true),
     OPT(store_cmd_conf, password_file, 0, OPT_PATH, NULL, "FILE", "file with the password of the server",
         .default_text = "~/.pgpass"),
-    OPT(store_cmd_conf, print, 0, OPT_BOOL, NULL, NULL, "init: print the SQL statements only"),
-    OPT(store_cmd_conf, json, 0, OPT_BOOL, NULL, NULL, "status, check: print JSON"),
-    OPT(store_cmd_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "print no progress"),
+    OPT(store_cmd_conf, print, 0, OPT_BOOL, NULL, NULL, "init: print the SQL statements only", .verbs = "init"),
+    OPT(store_cmd_conf, json, 0, OPT_BOOL, NULL, NULL, "status, check: print JSON", .verbs = "status check"),
+    OPT(store_cmd_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "print no progress", .verbs = "init check move"),
     {0},
 };
 const struct opt_cmd store_help = {

@@ -56,6 +56,8 @@ struct opt {
     bool no_file;               /* makes no sense in a file: refused there */
     bool secret;                /* a section that may hold secrets: never printed */
     bool blanks;                /* a list whose items may hold commas: separated by spaces where it is one text */
+    const char *verbs;          /* of a command with verbs: those that use it, e.g. "new list"; NULL: all */
+    bool verb;                  /* the option is a verb itself: muster book --list */
     bool url; /* a text or a list of addresses, which may hold secrets: shown without (base/secret.h) */
 };
 
@@ -79,6 +81,7 @@ struct opt_cmd {
     const char *about;    /* paragraphs, or NULL */
     const char *examples; /* lines "command  # what it does", or NULL */
     const struct opt *opts;
+    const char *verb; /* what it does without one of its verbs, e.g. "list"; NULL: it needs one, or has none */
     bool leads;       /* flags end at the first operand: the rest is another program's command line */
     bool file;        /* a YAML file is read, too; without args there are no operands */
     size_t conf_size; /* of the struct that opts fill; 0: it reads its arguments itself */

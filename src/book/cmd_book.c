@@ -20,24 +20,28 @@ struct book_conf {
 
 static const struct opt book_opts[] = {
     CLIENT_OPTS(book_conf, client),
-    OPTN(book_conf, "for", for_, 'f', OPT_STR, NULL, "TIME", "duration: 2d 4h, 90m, 1w"),
-    OPT(book_conf, until, 'u', OPT_STR, NULL, "WHEN", "end: 2026-11-20 14:00, tomorrow 18:00, friday"),
-    OPT(book_conf, from, 0, OPT_STR, NULL, "WHEN", "start", .default_text = "now"),
-    OPT(book_conf, comment, 'm', OPT_STR, NULL, "TEXT", "purpose of the booking"),
+    OPTN(book_conf, "for", for_, 'f', OPT_STR, NULL, "TIME", "duration: 2d 4h, 90m, 1w", .verbs = "new extend change"),
+    OPT(book_conf, until, 'u', OPT_STR, NULL, "WHEN", "end: 2026-11-20 14:00, tomorrow 18:00, friday",
+        .verbs = "new extend change"),
+    OPT(book_conf, from, 0, OPT_STR, NULL, "WHEN", "start", .default_text = "now", .verbs = "new extend change"),
+    OPT(book_conf, comment, 'm', OPT_STR, NULL, "TEXT", "purpose of the booking", .verbs = "new extend change"),
     OPT(book_conf, person, 'p', OPT_STR, NULL, "NAME",
         "person to book for (admins, or with bookings.auth: open); with --list: only this person's bookings"),
     OPT(book_conf, count, 'n', OPT_INT, "0", "N", "number of GPUs to book, instead of GPUS", .min = 0, .max = 256,
-        .default_text = ""),
-    OPT(book_conf, model, 0, OPT_STR, NULL, "PATTERN", "with --count: only this model, e.g. H200"),
+        .default_text = "", .verbs = "new"),
+    OPT(book_conf, model, 0, OPT_STR, NULL, "PATTERN", "with --count: only this model, e.g. H200", .verbs = "new"),
     OPT(book_conf, node, 0, OPT_STR, NULL, "PATTERN",
-        "with --count: only these nodes, e.g. 'dgx*'; with --list: only bookings there"),
-    OPT(book_conf, list, 'l', OPT_BOOL, NULL, NULL, "list bookings"),
-    OPT(book_conf, all, 'a', OPT_BOOL, NULL, NULL, "with --list: also bookings that ended or were cancelled"),
-    OPT(book_conf, release, 0, OPT_STR, NULL, "ID", "release a booking: cancel it, or end it if it is active"),
-    OPT(book_conf, extend, 0, OPT_STR, NULL, "ID", "extend a booking: muster book --extend 7 2h"),
-    OPT(book_conf, change, 0, OPT_STR, NULL, "ID", "change the --from, --until, --for, --comment or GPUs of a booking"),
+        "with --count: only these nodes, e.g. 'dgx*'; with --list: only bookings there", .verbs = "new list"),
+    OPT(book_conf, list, 'l', OPT_BOOL, NULL, NULL, "list bookings", .verb = true),
+    OPT(book_conf, all, 'a', OPT_BOOL, NULL, NULL, "with --list: also bookings that ended or were cancelled",
+        .verbs = "list"),
+    OPT(book_conf, release, 0, OPT_STR, NULL, "ID", "release a booking: cancel it, or end it if it is active",
+        .verb = true),
+    OPT(book_conf, extend, 0, OPT_STR, NULL, "ID", "extend a booking: muster book --extend 7 2h", .verb = true),
+    OPT(book_conf, change, 0, OPT_STR, NULL, "ID", "change the --from, --until, --for, --comment or GPUs of a booking",
+        .verb = true),
     OPT(book_conf, json, 0, OPT_BOOL, NULL, NULL, "print the hub's response as JSON"),
-    OPT(book_conf, csv, 0, OPT_BOOL, NULL, NULL, "with --list: print CSV"),
+    OPT(book_conf, csv, 0, OPT_BOOL, NULL, NULL, "with --list: print CSV", .verbs = "list"),
     {0},
 };
 const struct opt_cmd book_help = {
@@ -55,6 +59,7 @@ const struct opt_cmd book_help = {
                 "muster book --extend 7 2h\n"
                 "muster book --release 7",
     .opts = book_opts,
+    .verb = "new",
     .conf_size = sizeof(struct book_conf),
     .no = (const int[]){EEXIST, EACCES, ENOENT, 0},
 };
@@ -238,9 +243,6 @@ int cmd_book(struct cmd_call *c)
 {
     const struct book_conf *conf = c->conf;
     AUTO_BUF gpus = BUF_INIT(65536);
-    int verbs = conf->list + (conf->release != NULL) + (conf->extend != NULL) + (conf->change != NULL);
-    if (verbs > 1)
-        return err_set(&c->err, -EINVAL, "--list, --release, --extend and --change exclude each other");
     if (conf->list)
         return c->argc ? err_set(&c->err, -EINVAL, "'%s' is not expected with --list", c->argv[0]) : list_bookings(c);
     if (conf->release)

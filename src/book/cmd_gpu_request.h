@@ -16,15 +16,18 @@ struct gpu_request_conf {
 };
 #define GPU_REQUEST_OPTS(strct, field)                                                                                 \
     OPTN(strct, "mem", field.mem, 0, OPT_BYTES, "0", "SIZE", "at least this much free memory, e.g. 40G",               \
-         .default_text = "any"),                                                                                       \
-        OPTN(strct, "model", field.model, 0, OPT_STR, NULL, "PATTERN", "only this model, e.g. H200"),                  \
+         .default_text = "any", .verbs = "wait tell"),                                                                 \
+        OPTN(strct, "model", field.model, 0, OPT_STR, NULL, "PATTERN", "only this model, e.g. H200",                   \
+             .verbs = "wait tell"),                                                                                    \
         OPTN(strct, "host", field.host, 0, OPT_STR, NULL, "PATTERN",                                                   \
-             "only these nodes, e.g. 'dgx*', or one GPU: 'dgx2:3'"),                                                   \
-        OPTN(strct, "same_host", field.same_host, 0, OPT_BOOL, NULL, NULL, "all GPUs on one node"),                    \
+             "only these nodes, e.g. 'dgx*', or one GPU: 'dgx2:3'", .verbs = "wait tell"),                             \
+        OPTN(strct, "same_host", field.same_host, 0, OPT_BOOL, NULL, NULL, "all GPUs on one node",                     \
+             .verbs = "wait tell"),                                                                                    \
         OPTN(strct, "for", field.free_for, 0, OPT_DURATION, "15s", "TIME",                                             \
-             "only GPUs that have been free at least this long", .min = 0, .max = 604800000),                          \
+             "only GPUs that have been free at least this long", .min = 0, .max = 604800000, .verbs = "wait tell"),    \
         OPTN(strct, "need", field.need, 0, OPT_DURATION, "1h", "TIME",                                                 \
-             "only GPUs that no other user has booked within this time", .min = 0, .max = 604800000)
+             "only GPUs that no other user has booked within this time", .min = 0, .max = 604800000,                   \
+             .verbs = "wait tell")
 
 /* Writes the options for the hub: as members of an object, or as parameters of a path. */
 void gpu_request_json(struct json *j, const struct gpu_request_conf *w, int64_t count);

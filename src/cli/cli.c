@@ -112,6 +112,49 @@ int cli_parse(const struct opt_cmd *help, void *conf, int argc, char **argv, int
     return -1;
 }
 
+/* Whether the arguments of a help line ("list | end ID") have this word. */
+static bool has_word(const char *args, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *p = args; p && *p; p += strspn(p, " |[]")) {
+        size_t len = strcspn(p, " |[]");
+        if (len == n && n && memcmp(p, word, n) == 0)
+            return true;
+        p += len;
+    }
+    return false;
+}
+
+static bool is_given(const struct opt_cmd *help, const struct opt *o, int argc, char **argv)
+{
+    const char *value = opt_args_peek(help->opts, o->name, !help->leads, argc, argv);
+
+    return value && !(o->verb && strcmp(value, "false") == 0);
+}
+
+/* Refuses an option that the verb does not use. */
+static int check_verb(const struct opt_cmd *help, int argc, char **argv, int argi, struct err *err)
+{
+    bool named = argi < argc && has_word(help->args, argv[argi]);
+    const struct opt *by = NULL; /* the verb is an option */
+    char flag[OPT_FLAG_MAX], own[OPT_FLAG_MAX];
+
+    for (const struct opt *o = help->opts; o->name && !by; o++)
+        by = o->verb && is_given(help, o, argc, argv) ? o : NULL;
+    const char *verb = by ? by->name : named ? argv[argi] : help->verb;
+    for (const struct opt *o = help->opts; verb && o->name; o++)
+        if (((o->verb && o != by) || (o->verbs && !has_word(o->verbs, verb))) && is_given(help, o, argc, argv))
+            return err_set(err, -EINVAL, "--%s is not used by `%s%s%s`", opt_flag(o, flag), help->name,
+                           by      ? " --"
+                           : named ? " "
+                                   : "",
+                           by      ? opt_flag(by, own)
+                           : named ? verb
+                                   : "");
+    return 0;
+}
+
 static int exit_of(const struct opt_cmd *help, int code)
 {
     for (const int *no = help->no; no && *no; no++)
@@ -130,9 +173,10 @@ int cmd_start(const struct cmd *c, int argc, char **argv)
     if (r < 0) {
         call.argc = argc - argi;
         call.argv = argv + argi;
-        if (call.argc && c->help->args && !c->help->args[0])
+        r = check_verb(c->help, argc, argv, argi, &call.err);
+        if (r == 0 && call.argc && c->help->args && !c->help->args[0])
             r = err_set(&call.err, -EINVAL, "'%s' is not expected here; see --help", call.argv[0]);
-        else
+        else if (r == 0)
             r = c->run(&call);
         if (r < 0)
             r = cli_fail(c->help, exit_of(c->help, r), "%s", call.err.msg);

@@ -54,6 +54,8 @@ int cmd_config(int argc, char **argv)
             AUTO_BUF out = BUF_INIT(CONFIG_MAX);
             opt_show(hub_opts, &conf, &out);
             r = cli_print(&config_help, &out);
+        } else if ((n == 1 || n == 2) && strcmp(argv[argi], "check") == 0 && argi > 1) {
+            r = cli_fail(&config_help, EXIT_USAGE, "'%s' is not used by `muster config check`", argv[1]);
         } else if ((n == 1 || n == 2) && strcmp(argv[argi], "check") == 0) {
             r = check(n == 2 ? argv[argi + 1] : "/etc/muster/muster.yaml");
         } else {

@@ -31,7 +31,7 @@ static const struct opt plot_opts[] = {
     OPT(plot_conf, metrics, 'm', OPT_LIST, NULL, "A,B...", "charts: columns of the file or metrics of the hub",
         .default_text = "compute-util or util"),
     OPT(plot_conf, freq, 0, OPT_INT, "15", "N", "boxes: number of samples of all GPUs per box", .min = 1,
-        .max = 1000000),
+        .max = 1000000, .verbs = "boxes"),
     OPT(plot_conf, width, 0, OPT_STR, NULL, "INCHES", "width of the picture; on a terminal: in columns",
         .default_text = "10"),
     OPT(plot_conf, height, 0, OPT_STR, NULL, "INCHES", "height of the picture; on a terminal: lines of a chart",
@@ -67,6 +67,7 @@ const struct opt_cmd plot_help = {
                 "muster plot lines out/worker_0.csv --job 3  # on the terminal\n"
                 "muster plot --hub http://hub:8765 --device dgx1 --metrics util,power --last 1d -o dgx1.svg",
     .opts = plot_opts,
+    .verb = "lines",
     .conf_size = sizeof(struct plot_conf),
 };
 

@@ -16,9 +16,10 @@ struct node_conf {
 
 static const struct opt node_opts[] = {
     CLIENT_OPTS(node_conf, client),
-    OPT(node_conf, json, 0, OPT_BOOL, NULL, NULL, "list: print JSON"),
-    OPT(node_conf, undo, 0, OPT_BOOL, NULL, NULL, "retire, maintenance: undo it"),
-    OPT(node_conf, yes, 'y', OPT_BOOL, NULL, NULL, "retire, join, delete: skip the confirmation on a terminal"),
+    OPT(node_conf, json, 0, OPT_BOOL, NULL, NULL, "list: print JSON", .verbs = "list"),
+    OPT(node_conf, undo, 0, OPT_BOOL, NULL, NULL, "retire, maintenance: undo it", .verbs = "retire maintenance"),
+    OPT(node_conf, yes, 'y', OPT_BOOL, NULL, NULL, "retire, join, delete: skip the confirmation on a terminal",
+        .verbs = "retire join delete"),
     {0},
 };
 const struct opt_cmd node_help = {

@@ -22,11 +22,12 @@ struct reports_conf {
 static const struct opt reports_opts[] = {
     CLIENT_OPTS(reports_conf, client),
     OPT(reports_conf, format, 'f', OPT_CHOICE, "text", "FORMAT", "show: text, html (one file) or png (the chart)",
-        .choices = formats),
-    OPT(reports_conf, output, 'o', OPT_PATH, NULL, "FILE", "show: file to write"),
+        .choices = formats, .verbs = "show"),
+    OPT(reports_conf, output, 'o', OPT_PATH, NULL, "FILE", "show: file to write", .verbs = "show"),
     OPT(reports_conf, channel, 'c', OPT_STR, NULL, "NAME", "send: only this channel",
-        .default_text = "all channels of the report"),
-    OPT(reports_conf, json, 0, OPT_BOOL, NULL, NULL, "list, send: print the hub's response as JSON"),
+        .default_text = "all channels of the report", .verbs = "send"),
+    OPT(reports_conf, json, 0, OPT_BOOL, NULL, NULL, "list, send: print the hub's response as JSON",
+        .verbs = "list send"),
     {0},
 };
 const struct opt_cmd reports_help = {
@@ -41,6 +42,7 @@ const struct opt_cmd reports_help = {
                 "muster reports show daily --format html -o daily.html\n"
                 "muster reports send daily --channel boss-mail",
     .opts = reports_opts,
+    .verb = "list",
     .conf_size = sizeof(struct reports_conf),
     .no = (const int[]){ENOENT, 0},
 };

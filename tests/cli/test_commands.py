@@ -55,6 +55,25 @@ class Words(lib.Case):
                 status, _, err = self.run_any(lib.MUSTER, *argv)
                 self.assertEqual((status, err), (2, f"muster: unknown command '{typed}'; {said}\n"))
 
+    def test_an_option_that_the_verb_does_not_use_is_an_error(self):
+        for command, option, said in (
+                ("token list --role admin --uses 3 --expires 1d", "--role", "muster token list"), ("token list -e 1d", "--expires", "muster token list"),
+                ("token revoke abcdefgh --json", "--json", "muster token revoke"), ("session end 0123 --person X --json", "--person", "muster session end"),
+                ("node rename a b --undo", "--undo", "muster node rename"), ("node list --yes", "--yes", "muster node list"),
+                ("alerts --last 7d", "--last", "muster alerts"), ("alerts rules --rule x", "--rule", "muster alerts rules"), ("alerts unsilence 3 --json", "--json", "muster alerts unsilence"),
+                ("alerts list --to x", "--to", "muster alerts"), ("reports --channel x", "--channel", "muster reports"), ("reports send daily -o x", "--output", "muster reports send"),
+                ("book --list --for 2d", "--for", "muster book --list"), ("book dgx2:0 --for 2d --csv", "--csv", "muster book"), ("book --release 7 --list", "--release", "muster book --list"),
+                ("wait --list -n 2", "--gpus", "muster wait --list"), ("wait --leave 3 --uuids", "--uuids", "muster wait --leave"), ("wait --tell --quiet", "--quiet", "muster wait --tell"),
+                ("store status postgres://u@h/d --quiet", "--quiet", "muster store status"), ("plot lines x.csv --freq 3", "--freq", "muster plot lines"), ("plot x.csv --freq 3", "--freq", "muster plot")):
+            status, out, err = self.run_any(lib.MUSTER, *command.split())
+            with self.subTest(command=command):
+                self.assertEqual((status, out, err), (2, "", f"muster {command.split()[0]}: {option} is not used by `{said}`\n"))
+        status, _, err = self.run_any(lib.MUSTER, "config", "check", "--name", "x")
+        self.assertEqual((status, err), (2, "muster config: '--name' is not used by `muster config check`\n"))
+        self.assertEqual(self.run_any(lib.MUSTER, "alerts", "test", "--rule", "x")[0], 2)
+        env = {"MUSTER_PERSON": "kim", "MUSTER_JSON": "yes", "MUSTER_HUB": "http://127.0.0.1:1"}  # the environment is for all commands
+        self.assertEqual(self.run_any(lib.MUSTER, "session", "end", "0123", env=env)[0], 3)
+
     def test_up_shows_ten_flags_and_all_the_rest(self):
         def flags(text):
             return set(re.findall(r"^  .{2}[ ,] (--[a-z0-9-]+)", text, re.M)) - {"--help"}

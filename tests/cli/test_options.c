@@ -103,4 +103,43 @@ static void a_letter_is_the_same_as_its_name_in_every_table(void **unused)
     assert_true(n > 100);
 }
 
-TESTS(cmocka_unit_test(a_letter_is_the_same_as_its_name_in_every_table))
+/* An option that is a verb, the verb without a word, or a word of the help line. */
+static bool is_verb(const struct opt_cmd *help, struct str word)
+{
+    const struct opt *o = opt_find(help->opts, word);
+    struct str args, one;
+    char words[512];
+
+    if ((o && o->verb) || (help->verb && str_eq(word, help->verb)))
+        return true;
+    mem_copy_str(words, sizeof(words), help->args);
+    for (char *c = words; *c; c++)
+        if (strchr("|[]", *c))
+            *c = ' ';
+    for (args = str_of(words); str_word(&args, &one);)
+        if (str_eq_str(one, word))
+            return true;
+    return false;
+}
+
+static void options_name_verbs_that_their_command_has(void **unused)
+{
+    size_t n = 0;
+    (void)unused;
+
+    for (size_t i = 0; i < ARRAY_LEN(helps); i++)
+        for (const struct opt *o = helps[i]->opts; o->name; o++) {
+            struct str rest = str_of(o->verbs), word;
+            if (helps[i] == &free_help) /* has options of wait */
+                continue;
+            while (str_word(&rest, &word)) {
+                print_message("%s --%s: %.*s\n", helps[i]->name, o->name, STR_ARG(word));
+                assert_true(is_verb(helps[i], word));
+                n++;
+            }
+        }
+    assert_true(n > 50);
+}
+
+TESTS(cmocka_unit_test(a_letter_is_the_same_as_its_name_in_every_table),
+      cmocka_unit_test(options_name_verbs_that_their_command_has))
