@@ -2,6 +2,7 @@
 #include "access/audit.h"
 
 #include <jansson.h>
+#include <pwd.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -135,6 +136,36 @@ static void kept(void *arg, int result)
         log_warn("audit", "entries of the audit log cannot be stored: %s; this log has them", store_why(result));
 }
 
+/* An entry as it is stored; "" is not known. */
+struct audit_text {
+    int64_t at_ms;
+    const char *person, *role, *token, *address, *method, *route, *object, *detail;
+    int status;
+    uint64_t skipped;
+};
+
+static const char *or_null(const char *text)
+{
+    return text[0] ? text : NULL;
+}
+
+static void begin_text(struct json *j, const struct audit_text *t)
+{
+    json_obj(j, NULL);
+    json_int(j, "at", t->at_ms);
+    json_cstr(j, "person", or_null(t->person));
+    json_cstr(j, "role", t->role);
+    json_cstr(j, "token", or_null(t->token));
+    json_cstr(j, "address", t->address);
+    json_cstr(j, "method", t->method);
+    json_cstr(j, "route", t->route);
+    json_cstr(j, "object", or_null(t->object));
+    json_some(j, "detail", t->detail);
+    json_int(j, "status", t->status);
+    if (t->skipped)
+        json_uint(j, "skipped", t->skipped);
+}
+
 static void store_entry(const struct entry *e, int status)
 {
     struct audit *a = e->h->audit;
@@ -143,29 +174,56 @@ static void store_entry(const struct entry *e, int status)
     /* by time, and no other entry's, of this hub or another one */
     struct note n = {.kind = NOTE_AUDIT, .id = note_id_at(e->at_ms) | (a->number++ & 0x3ff) << 10 | (a->start & 0x3ff)};
 
-    json_obj(&j, NULL);
-    json_int(&j, "at", e->at_ms);
-    json_cstr(&j, "person", e->person[0] ? e->person : NULL);
-    json_cstr(&j, "role", role_words[e->role]);
-    json_cstr(&j, "token", e->token[0] ? e->token : NULL);
-    json_cstr(&j, "address", e->address);
-    json_cstr(&j, "method", method_words[__builtin_ctz((unsigned)e->method)]);
-    json_cstr(&j, "route", e->route->path);
-    json_cstr(&j, "object", e->object[0] ? e->object : NULL);
-    json_int(&j, "status", status);
-    if (a->skipped)
-        json_uint(&j, "skipped", a->skipped);
+    begin_text(&j, &(struct audit_text){.at_ms = e->at_ms,
+                                        .person = e->person,
+                                        .role = role_words[e->role],
+                                        .token = e->token,
+                                        .address = e->address,
+                                        .method = method_words[__builtin_ctz((unsigned)e->method)],
+                                        .route = e->route->path,
+                                        .object = e->object,
+                                        .detail = e->trail.detail,
+                                        .status = status,
+                                        .skipped = a->skipped});
     json_end_obj(&j);
     a->skipped = 0;
     n.bytes = buf_str(&b);
     store_put(e->h->store, STORE_NOTE, &n, 1, kept, e->h);
 }
 
+int audit_command(struct store *s, const char *command, int status, const char *object, const char *detail,
+                  struct err *err)
+{
+    AUTO_BUF b = BUF_INIT(ENTRY_MAX);
+    struct json j = json_on(&b);
+    const struct passwd *user = getpwuid(getuid());
+    int64_t at_ms = clock_wall_ms();
+    struct note n = {.kind = NOTE_AUDIT, .id = note_id_at(at_ms) | (int64_t)(rand_u64() & 0xfffff)};
+
+    begin_text(&j, &(struct audit_text){.at_ms = at_ms,
+                                        .person = user ? user->pw_name : "",
+                                        .role = "local",
+                                        .token = "",
+                                        .address = "local",
+                                        .method = "muster",
+                                        .route = command,
+                                        .object = object,
+                                        .detail = detail,
+                                        .status = status});
+    json_uint(&j, "uid", getuid());
+    json_end_obj(&j);
+    n.bytes = buf_str(&b);
+    return store_put_now(s, STORE_NOTE, &n, err);
+}
+
 static void log_entry(const struct entry *e, int status)
 {
-    log_info("audit", "%s (%s%s%s) from %s: %s %s%s%s: %d", e->person[0] ? e->person : "nobody", role_words[e->role],
-             e->token[0] ? ", token " : "", e->token, e->address, method_words[__builtin_ctz((unsigned)e->method)],
-             e->route->path, e->object[0] ? " " : "", e->object, status);
+    const char *detail = e->trail.detail;
+
+    log_info("audit", "%s (%s%s%s) from %s: %s %s%s%s%s%s%s: %d", e->person[0] ? e->person : "nobody",
+             role_words[e->role], e->token[0] ? ", token " : "", e->token, e->address,
+             method_words[__builtin_ctz((unsigned)e->method)], e->route->path, e->object[0] ? " " : "", e->object,
+             detail[0] ? " (" : "", detail, detail[0] ? ")" : "", status);
 }
 
 static void end_entry(struct trail *t, const struct reply *rp)
@@ -196,7 +254,7 @@ static void set_asker(struct entry *e, enum role role, const struct token *t)
 
 struct trail *audit_begin(struct api *a, const struct request *rq)
 {
-    struct entry *e = NEW(struct entry, .trail = {end_entry}, .h = a->hub, .at_ms = rq->now_ms, .method = rq->method,
+    struct entry *e = NEW(struct entry, .trail.end = end_entry, .h = a->hub, .at_ms = rq->now_ms, .method = rq->method,
                           .route = rq->route);
 
     set_asker(e, rq->who->role, &rq->who->token);

@@ -4,7 +4,8 @@
  * of the hub's log as well.
  *
  * A1 Every write of a route without no_audit is one entry, refused ones too. What machines' tokens write is an entry
- * only if it is refused. A2 No body, no query and no secret is in an entry. A3 Its size is bounded, and nobody can push
+ * only if it is refused. A2 No body, no query and no secret is in an entry; its detail has
+ * only words that the handler knows: keys, a role. A3 Its size is bounded, and nobody can push
  * the entries of others out: entries are made at a limited rate, with separate limits for refused requests of users,
  * other refused requests, writes without a token, and the writes of each token or person. `skipped` of the next entry
  * is the number of the others; those of users are lines of the hub's log. The store keeps the newest AUDIT_MAX.
@@ -20,10 +21,14 @@
 struct api;
 struct audit;
 struct request;
+struct store;
 struct trail;
 
 struct audit *audit_new(void);
 void audit_free(struct audit *a);
+/* Stores an entry of a command that writes to the store without a hub, with the user that runs it. */
+int audit_command(struct store *s, const char *command, int status, const char *object, const char *detail,
+                  struct err *err);
 struct trail *audit_begin(struct api *a, const struct request *rq); /* hub/api.h */
 /* The request is this token's, though it came without: who logs in. */
 void audit_by(const struct request *rq, const struct token *t);

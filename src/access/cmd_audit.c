@@ -27,9 +27,10 @@ const struct opt_cmd audit_help = {
     .name = "muster audit",
     .summary = "print the audit log of the hub: changes and logins",
     .args = "",
-    .about = "Prints the audit log of a hub, the newest entry first: each write over HTTP, each login and logout, with "
-             "time, person, role, token, address, route, object and status; refused ones, too. Needs an admin's token. "
-             "docs/security.md describes the entries.",
+    .about =
+        "Prints the audit log of a hub, the newest entry first: each write over HTTP, each login and logout, with "
+        "time, person, role, token, address, route, object and status; refused ones, too. Also tokens made and revoked "
+        "with `muster token`. Needs an admin's token. docs/security.md describes the entries.",
     .examples = "muster audit --last 7d\n"
                 "muster audit --person kim\n"
                 "muster audit --last 1d --json > audit.jsonl",
@@ -37,7 +38,7 @@ const struct opt_cmd audit_help = {
     .conf_size = sizeof(struct audit_conf),
 };
 
-enum { C_AT, C_PERSON, C_ROLE, C_TOKEN, C_ADDRESS, C_STATUS, C_WHAT, C_OBJECT, C_SKIPPED, C_COUNT };
+enum { C_AT, C_PERSON, C_ROLE, C_TOKEN, C_ADDRESS, C_STATUS, C_WHAT, C_OBJECT, C_DETAIL, C_SKIPPED, C_COUNT };
 static const struct column_spec columns[C_COUNT] = {
     [C_AT] = {"time", "TIME", CELL_TEXT, .weight = 100},
     [C_PERSON] = {"person", "PERSON", CELL_TEXT, .weight = 95},
@@ -47,6 +48,7 @@ static const struct column_spec columns[C_COUNT] = {
     [C_STATUS] = {"status", "STATUS", CELL_INT, .right = true, .weight = 90},
     [C_WHAT] = {"what", "WHAT", CELL_TEXT, .weight = 99},
     [C_OBJECT] = {"object", "OBJECT", CELL_TEXT, .weight = 85},
+    [C_DETAIL] = {"detail", "DETAIL", CELL_TEXT, .weight = 50},
     [C_SKIPPED] = {"skipped", "SKIPPED", CELL_INT, .right = true, .weight = 30},
 };
 

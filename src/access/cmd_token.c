@@ -1,6 +1,7 @@
 /* cmd_token.c: `muster token`: make, list and revoke tokens in a hub's data folder, beside a running hub. */
 #include <errno.h>
 
+#include "access/audit.h"
 #include "access/auth.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -94,6 +95,8 @@ static int new_token(struct store *s, const struct token_conf *conf, int role, s
     mem_copy_str(t.role, sizeof(t.role), role_words[role]);
     int r = store_put_now(s, STORE_TOKEN, &t, err);
     if (r == 0)
+        r = audit_command(s, "token new", 201, t.id, t.role, err);
+    if (r == 0)
         printf("%s\n", text);
     return r;
 }
@@ -179,6 +182,8 @@ static int revoke_token(struct store *s, const char *id)
     if (r > 0 && !t.revoked_ms) {
         t.revoked_ms = clock_wall_ms();
         r = store_put_now(s, STORE_TOKEN, &t, &err);
+        if (r == 0)
+            r = audit_command(s, "token revoke", 200, t.id, t.role, &err);
     }
     return r < 0 ? cli_fail(&token_help, EXIT_REACH, "%s", err.msg) : EXIT_OK;
 }

@@ -113,6 +113,7 @@ enum reply_how post_tokens(struct api *a, struct request *rq, struct reply *rp)
     const char *wrong = read_token(o, &t);
     if (wrong)
         return reply_problem(rp, 400, "%s", wrong);
+    trail_add(rq->trail, t.role);
     struct token_job *job = NEW(struct token_job, .ask = {.run = token_run, .end = token_end});
     token_new(t.id, t.hash, job->text);
     job->t = t;

@@ -184,8 +184,11 @@ static bool draft_read(struct api *a, const struct request *rq, struct draft *d,
                         .more_ms = -1,
                         .count = -1};
     bool good = d->o != NULL;
-    json_object_foreach (d->o, key, v)
+    json_object_foreach (d->o, key, v) {
         good = good && take(a, rq, d, key, v, fresh, rp);
+        if (good && !fresh)
+            trail_add(rq->trail, key);
+    }
     if (!good)
         return false;
     int ways = d->has_devices + (d->gpus.p != NULL) + (d->count > 0 || d->model.len || d->node.len);

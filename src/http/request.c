@@ -98,6 +98,14 @@ struct str request_query(const struct request *rq, const char *name)
     return p ? p->value : str_n("", 0);
 }
 
+void trail_add(struct trail *t, const char *word)
+{
+    size_t n = t ? strlen(t->detail) : 0;
+
+    if (t)
+        snprintf(t->detail + n, sizeof(t->detail) - n, "%s%s", n ? ", " : "", word);
+}
+
 bool request_by_tls(const struct request *rq)
 {
     return rq->tls || str_eq_nocase(rq->header(rq, "X-Forwarded-Proto"), "https");

@@ -23,6 +23,7 @@ struct param {
 /* Called once, with the reply to a request, also when that comes late or the client has left. */
 struct trail {
     void (*end)(struct trail *t, const struct reply *rp);
+    char detail[100]; /* what the handler added: trail_add */
 };
 
 struct request {
@@ -59,6 +60,8 @@ int request_target(struct request *rq, struct str target, char *scratch, struct 
 /* Parses a form's body (application/x-www-form-urlencoded): at most QUERY_MAX fields; scratch as long as the body.
  * Control characters become spaces. */
 int request_form(struct str body, char *scratch, struct param ret[QUERY_MAX], size_t *ret_n, struct err *err);
+/* Adds a word about what the request changes: one of ours, nothing that the client wrote. t may be NULL. */
+void trail_add(struct trail *t, const char *word);
 int method_of(struct str word);                                       /* enum method, or -1 */
 struct str request_query(const struct request *rq, const char *name); /* empty: absent */
 bool request_by_tls(const struct request *rq);                        /* to this server, or to a proxy in front */

@@ -131,6 +131,7 @@ static enum reply_how patch_node(struct api *a, struct request *rq, struct reply
                           key, NAME_MAX_LEN - 1);
             return REPLY_NOW;
         }
+        trail_add(rq->trail, key);
     }
     int r = take_name(rq->tail, node) ? registry_admin(a->hub, node, name, retired, maintenance, &err) : -ENOENT;
     return node_done(rq, rp, r, &err);

@@ -2,7 +2,11 @@
 """The audit log: every write over HTTP is one entry with who, from where and how it ended, whatever route comes to be; no secret is in it, and it is bounded."""
 import http.client
 import json
+import os
+import pwd
 import re
+import time
+import urllib.parse
 
 import bookcase
 import lib
@@ -21,9 +25,10 @@ class Audit(lib.Case):
         headers = {**headers, **(bearer(token) if token else {})}
         return lib.ask(self.h.url + path, method=method.upper(), body=body, headers=headers)
 
-    def entries(self, query=""):
-        """The oldest first."""
-        return lib.ask_json(self.h.url + "/api/v1/audit" + query, headers=bearer(self.admin))["rows"][::-1]
+    def entries(self, query="", local=False):
+        """The oldest first: of requests, or of `muster token`."""
+        rows = lib.ask_json(self.h.url + "/api/v1/audit" + query, headers=bearer(self.admin))["rows"][::-1]
+        return [e for e in rows if (e["role"] == "local") == local]
 
     def until_last(self, what, query=""):
         """All entries so far: the one that is written last has come."""
@@ -129,7 +134,7 @@ class Audit(lib.Case):
         data = ("--hub", self.h.url)
         own = {"MUSTER_TOKEN": self.admin}
         out = self.run_ok(lib.MUSTER, "audit", "--last", "7d", "--json", *data, env=own)
-        self.assertEqual([json.loads(line) for line in out.splitlines()], rows[::-1])
+        self.assertEqual([e for e in map(json.loads, out.splitlines()) if e["role"] != "local"], rows[::-1])
         table = self.run_ok(lib.MUSTER, "audit", "--person", "kim", *data, env=own).splitlines()
         self.assertEqual(len(table), 2)
         self.assertRegex(table[0], r"^TIME +PERSON")
@@ -140,7 +145,7 @@ class Audit(lib.Case):
         # a restart keeps it; the log has a line of each; secrets are nowhere
         self.assertEqual(self.h.stop(), 0)
         self.assertEqual(len(re.findall(r" info  audit ", self.h.text)), len(rows), self.h.text)
-        self.assertRegex(self.h.text, rf"root \(admin, token {self.admin[4:12]}\) from 127\.0\.0\.1: POST /api/v1/tokens {made['id']}: 201")
+        self.assertRegex(self.h.text, rf"root \(admin, token {self.admin[4:12]}\) from 127\.0\.0\.1: POST /api/v1/tokens {made['id']} \(reader\): 201")
         for secret in (*secrets, "query-secret"):
             for text in (out, self.h.text):
                 self.assertNotIn(secret[13:] if secret.startswith("mst_") else secret, text)
@@ -156,6 +161,32 @@ class Audit(lib.Case):
         self.assertEqual(len(rows), 101)
         self.assertEqual(rows[-1]["skipped"], 30)
         self.assertFalse(any("skipped" in e for e in rows[:-1]))
+
+    def test_the_command_line_that_makes_and_revokes_tokens_leaves_entries(self):
+        self.start_it()
+        made = self.token("reader", "--note", "wall")
+        self.run_ok(lib.MUSTER, "token", "revoke", made[4:12], "--data", self.path("data"))
+        self.run_ok(lib.MUSTER, "token", "revoke", made[4:12], "--data", self.path("data"))  # it is revoked already
+        self.run_ok(lib.MUSTER, "token", "list", "--data", self.path("data"))
+        rows = self.entries(local=True)
+        user = pwd.getpwuid(os.getuid()).pw_name
+        self.assertEqual([(e["person"], e["uid"], e["address"], e["token"], e["method"], e["route"], e["object"], e["detail"], e["status"]) for e in rows],
+                         [(user, os.getuid(), "local", None, "muster", *what) for what in (
+                             ("token new", self.admin[4:12], "admin", 201), ("token new", self.member[4:12], "member", 201),
+                             ("token new", made[4:12], "reader", 201), ("token revoke", made[4:12], "reader", 200))])
+        self.assertNotIn(made[13:], json.dumps(rows))
+        out = self.run_ok(lib.MUSTER, "audit", "--hub", self.h.url, env={"MUSTER_TOKEN": self.admin})
+        self.assertRegex(out, rf"{user} .*muster token revoke +{made[4:12]} +reader")
+
+    def test_an_entry_names_what_was_changed(self):
+        self.start_it()
+        self.assertEqual(self.send("patch", "/api/v1/nodes/box", '{"name": "secret", "maintenance": true}', token=self.admin)[0], 404)
+        self.assertEqual(self.send("patch", "/api/v1/nodes/box", '{"retired": true, "mst_x": 1}', token=self.admin)[0], 400)
+        self.assertEqual(self.send("post", "/api/v1/tokens", '{"role": "member", "person": "lee", "note": "secret"}', token=self.admin)[0], 201)
+        self.assertEqual(self.send("post", "/api/v1/tokens", '{"role": "admin"}', token=self.admin)[0], 400)
+        rows = self.until_last({"route": "/api/v1/tokens", "status": 400})
+        self.assertEqual([(e["status"], e.get("detail")) for e in rows], [(404, "name, maintenance"), (400, "retired"), (201, "member"), (400, None)])
+        self.assertNotRegex(json.dumps(rows), "secret|mst_")
 
     def test_a_logout_that_ends_no_session_is_no_entry(self):
         self.start_it()
@@ -195,15 +226,19 @@ class AnonymousWrites(bookcase.BookCase):
         self.open("--commit", "10ms", "--bookings.auth", "open")
         self.node("a1")
         row = self.booked(person="mia", gpus="a1:0", **{"for": "2h"})
-        for i in range(119):
+        form = {"host": "a1", "id": "0", "name": "mia", "comment": "x", "date": time.strftime("%Y-%m-%d %H:%M", time.localtime(time.time() + 7200)), "save": ""}
+        self.assertEqual(lib.ask(self.hub.url + "/", method="POST", body=urllib.parse.urlencode(form), headers={"Content-Type": "application/x-www-form-urlencoded"})[0], 303)
+        for i in range(118):
             self.assertEqual(self.ask("PATCH", f"/api/v1/bookings/{row['id']}?person=mia", None, {"comment": str(i)})[0], 200)
         self.assertEqual(self.ask("POST", "/api/v1/once", admin, {})[0], 201)
 
         def done():
-            rows = self.ask("GET", "/api/v1/audit", admin)[1]["rows"]
+            rows = [e for e in self.ask("GET", "/api/v1/audit", admin)[1]["rows"] if e["role"] != "local"]
             return rows if rows and rows[0]["route"] == "/api/v1/once" else None
         rows = lib.wait_until("the last entry", done)
         self.assertEqual((len(rows), rows[0]["skipped"]), (101, 20))
+        self.assertEqual([(e["method"], e["route"], e["object"], e.get("detail")) for e in rows[:-4:-1]],
+                         [("POST", "/api/v1/bookings", str(row["id"]), None), ("POST", "/", str(row["id"]), None), ("PATCH", "/api/v1/bookings/{id}", str(row["id"]), "comment")])
 
 
 if __name__ == "__main__":
