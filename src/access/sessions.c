@@ -164,8 +164,8 @@ void sessions_take(struct sessions *s, const struct note *n, bool gone, int64_t 
     struct session x = {0}, *there;
     size_t i = FIRST(s->n, k, secret_id(s->v[k]->hash) == n->id);
 
-    if (gone && i < s->n)
-        remove_session(s, i);
+    if (gone && i < s->n) /* dropped again: this hub may have stored its use after the other hub ended it */
+        drop_session(s, i);
     if (gone || !read_session(n->bytes, &x) || secret_id(x.hash) != n->id || x.until_ms <= now_ms)
         return;
     there = find_session(s, x.hash);

@@ -255,7 +255,28 @@ static void a_link_works_once_and_for_ten_minutes(void **unused)
     fix_close(&f);
 }
 
-TESTS(cmocka_unit_test(a_session_lasts_over_a_restart_until_it_is_ended),
+static void one_that_another_hub_ended_is_not_stored_again(void **unused)
+{
+    struct fix f;
+    char a[SECRET_MAX];
+    (void)unused;
+    fix_open(&f);
+    struct token kim = put_token(&f, "aaaaaaaa", "member", "kim", 0);
+    sessions_begin(f.s, &kim, NOW, NOW + 9 * HOUR, a);
+    int64_t id = sessions_id(str_of(a));
+    assert_int_equal(notes(&f), 1);
+    struct note gone = {.kind = NOTE_SESSION, .id = id, .over_ms = NOTE_GONE};
+    store_put(f.store, STORE_NOTE, &gone, 1, NULL, NULL); /* by the other hub */
+    assert_int_equal(notes(&f), 0);
+    assert_true(works(&f, a, NOW + 2 * HOUR)); /* before the news: its use is stored */
+    sessions_take(f.s, &gone, true, NOW + 2 * HOUR);
+    assert_false(works(&f, a, NOW + 2 * HOUR));
+    assert_int_equal(notes(&f), 0);
+    fix_close(&f);
+}
+
+TESTS(cmocka_unit_test(one_that_another_hub_ended_is_not_stored_again),
+      cmocka_unit_test(a_session_lasts_over_a_restart_until_it_is_ended),
       cmocka_unit_test(time_that_passed_while_the_hub_was_away_counts),
       cmocka_unit_test(a_revoked_token_takes_its_sessions_along),
       cmocka_unit_test(all_of_ones_own_end_and_nobody_elses), cmocka_unit_test(there_are_never_too_many_of_a_token),
