@@ -33,7 +33,8 @@ SANFLAG := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=und
 # What makes a mistake harder to use, as far as this compiler knows it, for the machine it compiles for.
 knows    = $(shell $(CC) -Werror -O2 $(1) -S -x c -o /dev/null /dev/null 2>/dev/null && echo '$(1)')
 TARGET  := $(shell $(CC) -dumpmachine)
-HARDEN  := $(call knows,-fstack-clash-protection) $(if $(filter x86_64-%,$(TARGET)),$(call knows,-fcf-protection)) $(if $(filter aarch64-%,$(TARGET)),$(call knows,-mbranch-protection=standard)) \
+CET     := $(if $(filter x86_64-%,$(TARGET)),$(call knows,-fcf-protection))
+HARDEN  := $(call knows,-fstack-clash-protection) $(CET) $(if $(filter aarch64-%,$(TARGET)),$(call knows,-mbranch-protection=standard)) \
            -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(if $(call knows,-D_FORTIFY_SOURCE=3 -include features.h),3,2)
 # For x86_64 gcc zeroes structs of some hundred bytes with one instruction, which takes longer to start than stores do.
 ZEROING := $(if $(SANFLAG),,$(call knows,-mmemset-strategy=vector_loop:256:noalign$(,)libcall:-1:noalign))
@@ -42,6 +43,8 @@ ZEROING := $(if $(SANFLAG),,$(call knows,-mmemset-strategy=vector_loop:256:noali
 CFLAGS  ?= $(if $(SAN),-Og -g1,$(if $(THREAD),-O1 -g1,-O2 -g))
 TESTFLAG := $(if $(SAN)$(THREAD),-O0 $(if $(findstring clang,$(CC)),,-Wno-format-truncation))
 CPPFLAGS += -D_GNU_SOURCE -DMUSTER_VERSION='"$(VERSION)"' -Isrc -I$(O)/gen
+# An assembled file ends with src/base/asm_notes.inc.
+ALL_ASFLAGS := $(if $(SANFLAG),,$(CET))
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAG) -fstack-protector-strong $(if $(SANFLAG),,$(HARDEN)) $(ZEROING) -fPIE -ffunction-sections -fdata-sections -pthread
 # clang takes overflow checks of 128 bits from its own library.
 ALL_LDFLAGS := $(LDFLAGS) $(SANFLAG) $(if $(and $(SANFLAG),$(findstring clang,$(CC))),--rtlib=compiler-rt --unwindlib=libgcc) -pie -pthread -Wl,--gc-sections -Wl,-z,relro,-z,now
@@ -93,7 +96,7 @@ $(O)/gen/commit: FORCE
 
 $(O)/%.o: %.S
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(ALL_ASFLAGS) -c -o $@ $<
 
 # ---- libmuster: what it needs of the tree, position independent; nothing but muster.h's functions is seen outside --------
 SO_SRC := $(wildcard src/lib/*.c src/collect/nvml*.c) $(addprefix src/collect/,collect.c replay.c trace.c worker.c) \
@@ -111,7 +114,7 @@ $(O)/pic/%.o: %.c
 	$(CCACHE) $(CC) $(CPPFLAGS) $(filter-out -fPIE,$(ALL_CFLAGS)) -fPIC -MMD -MP -c -o $@ $<
 $(O)/pic/%.o: %.S data/h200-trace.csv
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(ALL_ASFLAGS) -c -o $@ $<
 -include $(wildcard $(O)/pic/src/*/*.d)
 
 $(O)/src/nodes/assets.o: src/nodes/install.sh packaging/systemd/muster-agent.service
@@ -129,7 +132,7 @@ $(O)/web/%.o: $(PAGE)/%.c
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 $(O)/web/%.o: $(PAGE)/%.S
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -Wa,-I$(<D) -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(ALL_ASFLAGS) -Wa,-I$(<D) -c -o $@ $<
 
 -include $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(O)/src/agent_main.d
 

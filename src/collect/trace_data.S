@@ -6,4 +6,4 @@
 trace_data:
         .incbin "data/h200-trace.csv"
 trace_data_end:
-        .section .note.GNU-stack, "", %progbits
+#include "base/asm_notes.inc"

@@ -7,4 +7,4 @@ asset_vesta_history:
     .incbin "src/compat/vesta_history.py"
 asset_vesta_history_end:
     .byte 0
-    .section .note.GNU-stack,"",%progbits
+#include "base/asm_notes.inc"

@@ -14,4 +14,4 @@ asset_agent_unit:
     .incbin "packaging/systemd/muster-agent.service"
 asset_agent_unit_end:
     .byte 0
-    .section .note.GNU-stack,"",%progbits
+#include "base/asm_notes.inc"

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
-"""Building the page: without a registry one sentence, soon; from a release without node and npm."""
+"""Building the page: without a registry one sentence, soon; from a release without node and npm. Notes of assembled objects."""
+import glob
 import http.server
 import json
 import os
+import platform
 import shutil
 import socket
 import subprocess
@@ -87,6 +89,24 @@ class Release(lib.Case):
         run("make", "-s", *objects, cwd=top, env={**os.environ, "PATH": self.path("bin") + ":" + os.environ["PATH"]})
         for o in objects:
             self.assertTrue(os.path.exists(os.path.join(top, o)))
+
+
+@unittest.skipUnless(platform.machine() == "x86_64" and shutil.which("readelf"), "this is not x86_64, or readelf is missing")
+class Notes(lib.Case):
+    def test_every_assembled_object_has_the_notes_of_cet_and_of_the_stack(self):
+        """Of programs the linker keeps the mark only if the start files and static libraries of the system have it: Debian's do not."""
+        sources = [os.path.relpath(s, lib.TOP) for s in glob.glob(lib.TOP + "/src/*/*.S")]
+        objects = [self.path("obj/" + s[:-2] + ".o") for s in sources] + [self.path("obj/pic/src/collect/trace_data.o")]
+        if os.path.exists(lib.TOP + "/build/web/bytes.S") or os.path.exists(lib.TOP + "/web/built/bytes.S"):
+            objects.append(self.path("obj/web/bytes.o"))
+        env = {k: v for k, v in os.environ.items() if k not in ("CC", "SAN", "THREAD", "FUZZ", "MAKEFLAGS")}
+        subprocess.run(["make", "-s", "O=" + self.path("obj"), *objects], cwd=lib.TOP, env=env, check=True)
+        self.assertGreater(len(sources), 2)
+        for o in objects:
+            self.assertIn("x86 feature: IBT, SHSTK", subprocess.run(["readelf", "-n", o], capture_output=True, text=True, check=True).stdout, o)
+            stack = [line for line in subprocess.run(["readelf", "-SW", o], capture_output=True, text=True, check=True).stdout.splitlines() if ".note.GNU-stack" in line]
+            self.assertEqual(len(stack), 1, o)
+            self.assertNotIn(" X ", stack[0], o)
 
 
 if __name__ == "__main__":
