@@ -76,8 +76,7 @@ check_sum() { # sum, file; removes a file that differs
 # Root's service gets a sandbox and a separate account; a user's service already has only that user's rights.
 write_unit() {
     if [ -z "$scope" ]; then
-        ask /install/muster-agent.service "$units/muster-agent.service" || die "cannot fetch the unit from $hub"
-        check_sum "$unit_sum" "$units/muster-agent.service"
+        mv -f "$unit" "$units/muster-agent.service"
         if id muster-agent >/dev/null 2>&1 || useradd --system --user-group --no-create-home --home-dir "$state" --shell /usr/sbin/nologin muster-agent; then
             for group in video render; do # GPU nodes that are not open to all
                 usermod -a -G "$group" muster-agent 2>/dev/null || true
@@ -120,12 +119,18 @@ install_agent() {
     ask /api/v1/whoami /dev/null || die "the hub does not take this token: \`muster token list\` on the hub shows those it takes"
     mkdir -p "$bin"
     new=$bin/.muster-agent.new
-    first=''
-    trap 'rm -f "$new" ${first:+"$first"}' EXIT
+    unit='' first=''
+    trap 'rm -f "$new" ${unit:+"$unit"} ${first:+"$first"}' EXIT
     ask "/install/muster-agent-$arch" "$new" || die "cannot fetch the agent from $hub"
     check_sum "$sum" "$new"
     chmod 755 "$new"
     problem=$("$new" --version 2>&1) || die "the agent does not run here: $problem"
+    if [ -z "$scope" ] && systemd; then # before anything is changed
+        mkdir -p "$units"
+        unit=$units/.muster-agent.service.new
+        ask /install/muster-agent.service "$unit" || die "cannot fetch the unit from $hub"
+        check_sum "$unit_sum" "$unit"
+    fi
     stop_agent
     mv -f "$new" "$bin/muster-agent"
 

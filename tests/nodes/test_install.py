@@ -6,6 +6,7 @@ only the part for users runs.
 """
 import contextlib
 import hashlib
+import http.server
 import json
 import os
 import platform
@@ -13,6 +14,7 @@ import pty
 import shutil
 import subprocess
 import termios
+import threading
 import unittest
 
 import lib
@@ -36,6 +38,27 @@ def libraries_of(program):
     return [word for line in out.splitlines() for word in line.split() if word.startswith("/")]
 
 
+class Changed(http.server.BaseHTTPRequestHandler):
+    """Between a node and the hub: all as the hub sends it, but the file at `path` has another byte, or ends early."""
+    hub = path_changed = how = None
+
+    def do_GET(self):
+        headers = {k: v for k, v in self.headers.items() if k in ("Host", "Authorization")}
+        status, got, body = lib.ask(self.hub + self.path, headers=headers)
+        announced = len(body)
+        if self.path == self.path_changed:
+            body = body[:-1] + bytes([body[-1] ^ 1]) if self.how == "differs" else body[:len(body) // 2]
+        self.send_response(status)
+        self.send_header("Content-Type", got.get("content-type", ""))
+        self.send_header("Content-Length", str(announced))
+        self.end_headers()
+        self.wfile.write(body)
+        self.close_connection = True
+
+    def log_message(self, *_):
+        pass
+
+
 class Install(lib.Case):
     def setUp(self):
         super().setUp()
@@ -45,9 +68,9 @@ class Install(lib.Case):
     def node_names(self):
         return [n["name"] for n in lib.ask_json(self.hub.url + "/api/v1/state")["nodes"]]
 
-    def pipe(self, where, argument, env=None):
+    def pipe(self, where, argument, env=None, url=None):
         """`curl … | sh -s -- argument` through the command `where`; (status, all it said)."""
-        line = f"curl -fsS {self.hub.url}/install | sh -s -- {argument}"
+        line = f"curl -fsS {url or self.hub.url}/install | sh -s -- {argument}"
         done = subprocess.run([*where, "sh", "-c", line], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=lib.LIMIT_S,
                               check=False)
         return done.returncode, done.stdout.decode("utf-8", "replace")
@@ -251,6 +274,51 @@ class Install(lib.Case):
         self.assertEqual(left, set())
         with open(top + "/etc/passwd", encoding="ascii") as f:
             self.assertNotIn("muster-agent", f.read())
+
+    def changed(self, path, how):
+        """The URL of a server that stands for the hub and changes one file."""
+        handler = type("Handler", (Changed,), {"hub": self.hub.url, "path_changed": path, "how": how})
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return f"http://127.0.0.1:{server.server_address[1]}"
+
+    def test_an_agent_that_differs_or_is_cut_is_refused_and_removed(self):
+        home = self.path("home")
+        os.mkdir(home)
+        env = {"HOME": home, "PATH": os.environ["PATH"], "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent"}
+        as_user = []
+        if ROOT:
+            os.chmod(self.dir, 0o755)
+            os.chown(home, 65534, 65534)
+            as_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        for how, why in (("differs", "'.muster-agent.new' is not the file that the hub announced"), ("cut", "cannot fetch the agent")):
+            status, said = self.pipe(as_user, self.enroll, env, self.changed(f"/install/muster-agent-{platform.machine()}", how))
+            self.assertEqual((status, why in said), (1, True), said)
+            self.assertEqual({f for f in files_of(home) if os.path.isfile(os.path.join(home, f))}, set())
+        self.assertEqual(self.node_names(), [])
+
+    @unittest.skipUnless(ROOT, "needs root for a chroot")
+    def test_a_unit_that_differs_or_is_cut_is_refused_and_nothing_changes(self):
+        top = self.small_root()
+        env = {"PATH": "/bin:/usr/bin:/usr/sbin:/sbin", "HOME": "/root", "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "")}
+        os.makedirs(top + "/run/systemd/system")
+        with open(top + "/bin/systemctl", "w", encoding="ascii") as f:
+            f.write('#!/bin/sh\necho "$*" >>/tmp/systemctl\n')
+        os.chmod(top + "/bin/systemctl", 0o755)
+        if subprocess.run([*self.inside(top), "sh", "-c", ":"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no mount namespaces here")
+        units = top + "/etc/systemd/system"
+        with open(units + "/muster-agent.service", "w", encoding="ascii") as f:
+            f.write("of before\n")
+        before = files_of(top)
+        for how, why in (("differs", "'.muster-agent.service.new' is not the file that the hub announced"), ("cut", "cannot fetch the unit")):
+            status, said = self.pipe(self.inside(top), self.enroll, env, self.changed("/install/muster-agent.service", how))
+            self.assertEqual((status, why in said), (1, True), said)
+            self.assertEqual(files_of(top), before, how)
+            with open(units + "/muster-agent.service", encoding="ascii") as f:
+                self.assertEqual(f.read(), "of before\n")
 
     def test_the_script_names_the_machine_it_has_an_agent_for(self):
         _, _, body = lib.ask(self.hub.url + "/install")
