@@ -59,8 +59,9 @@ static void refuse_plain(const struct io *io)
                      "HTTP/1.1 400 Bad Request\r\nContent-Type: application/problem+json\r\nContent-Length: %zu\r\n"
                      "Connection: close\r\n\r\n%s",
                      sizeof(body) - 1, body);
-    while (recv(io->fd, rest, sizeof(rest), MSG_DONTWAIT) == (ssize_t)sizeof(rest))
-        ;
+    for (int turn = 0; turn < READ_TURNS; turn++) /* no more: a client that sends on must not hold the loop */
+        if (recv(io->fd, rest, sizeof(rest), MSG_DONTWAIT) != (ssize_t)sizeof(rest))
+            break;
     send(io->fd, head, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
     shutdown(io->fd, SHUT_WR);
 }
