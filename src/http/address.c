@@ -87,3 +87,26 @@ bool address_is_loopback(const char *address)
     static const char *const loopback[] = {"127.0.0.0/8", "::1"};
     return address_in(address, loopback, ARRAY_LEN(loopback));
 }
+
+struct address_client address_client(const char *address)
+{
+    struct address_client ret = {0};
+    struct addr a;
+
+    mem_copy_str(ret.text, sizeof(ret.text), address);
+    if (!strchr(address, ':') || !addr_parse(str_of(address), &a))
+        return ret;
+    if (a.bits == 128)
+        memset(a.b + 8, 0, 8);
+    inet_ntop(a.bits == 128 ? AF_INET6 : AF_INET, a.b, ret.text, sizeof(ret.text));
+    return ret;
+}
+
+bool address_same_client(const char *a, const char *b)
+{
+    if (strcmp(a, b) == 0)
+        return true;
+    if (!strchr(a, ':') && !strchr(b, ':')) /* IPv4: no parsing, as connections are compared with each other */
+        return false;
+    return strcmp(address_client(a).text, address_client(b).text) == 0;
+}

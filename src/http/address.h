@@ -8,3 +8,11 @@ bool address_block_ok(const char *block); /* "10.0.0.0/8", "::1", for checking a
 /* In one of these blocks or addresses? */
 bool address_in(const char *address, const char *const *blocks, size_t n);
 bool address_is_loopback(const char *address);
+
+/* What limits per client count by: an IPv4 address (also one mapped to IPv6), the /64 of an IPv6 address, which one
+ * machine can have whole, or another text as it is. */
+struct address_client {
+    char text[64];
+};
+struct address_client address_client(const char *address);
+bool address_same_client(const char *a, const char *b);

@@ -1,12 +1,13 @@
-/* conn_limit.c: counts connections by address; an address without connections has no entry. */
+/* conn_limit.c: counts connections by client (address_client); a client without connections has no entry. */
 #include "http/conn_limit.h"
 
 #include "base/lookup.h"
 #include "base/mem.h"
+#include "http/address.h"
 
 struct guest {
     size_t n;
-    char address[];
+    struct address_client client;
 };
 
 struct conn_limit {
@@ -30,22 +31,21 @@ void conn_limit_free(struct conn_limit *g)
     free(g);
 }
 
-static struct guest *find_guest(const struct conn_limit *g, const char *address)
+static struct guest *find_guest(const struct conn_limit *g, const struct address_client *client)
 {
-    return lookup_named(&g->guests, address, offsetof(struct guest, address));
+    return lookup_named(&g->guests, client->text, offsetof(struct guest, client.text));
 }
 
 bool conn_limit_enter(struct conn_limit *g, const char *address, size_t max)
 {
-    struct guest *one = find_guest(g, address);
+    struct address_client client = address_client(address);
+    struct guest *one = find_guest(g, &client);
 
     if (one && one->n >= max)
         return false;
     if (!one) {
-        size_t size = strlen(address) + 1;
-        one = mem_zero(1, sizeof(*one) + size);
-        mem_copy_str(one->address, size, address);
-        lookup_add(&g->guests, lookup_hash(address), one);
+        one = NEW(struct guest, .client = client);
+        lookup_add(&g->guests, lookup_hash(client.text), one);
     }
     one->n++;
     return true;
@@ -53,11 +53,12 @@ bool conn_limit_enter(struct conn_limit *g, const char *address, size_t max)
 
 void conn_limit_leave(struct conn_limit *g, const char *address)
 {
-    struct guest *one = find_guest(g, address);
+    struct address_client client = address_client(address);
+    struct guest *one = find_guest(g, &client);
 
     if (!one || --one->n > 0)
         return;
-    lookup_drop(&g->guests, lookup_hash(address), one);
+    lookup_drop(&g->guests, lookup_hash(client.text), one);
     free(one);
 }
 

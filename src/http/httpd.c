@@ -349,7 +349,7 @@ static bool body_fits(const struct conn *c, size_t room)
     if (room <= BODY_SMALL || h->bodies + room <= share)
         return true;
     for (const struct conn *o = h->ring.next; o != &h->ring; o = o->next)
-        if (o->x && strcmp(o->peer, c->peer) == 0)
+        if (o->x && address_same_client(o->peer, c->peer))
             mine += o->x->counted;
     return mine == room || mine <= share;
 }

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/rand.h"
 #include "base/workers.h"
+#include "http/address.h"
 #include "hub/hub.h"
 #include "hub/past.h"
 
@@ -146,7 +147,7 @@ static void refuse_late(struct question *q)
 
 static bool same_address(const struct question *a, const struct question *b)
 {
-    return a->peer[0] && strcmp(a->peer, b->peer) == 0;
+    return a->peer[0] && address_same_client(a->peer, b->peer);
 }
 
 static bool has_room(const struct hub *h, const struct question *q)

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "http/address.h"
 #include "http/chunked_reply.h"
 #include "hub/hub.h"
 
@@ -66,7 +67,7 @@ static void go_behind(struct easel *e, const char *peer)
 
     while (*at) {
         struct sheet *s = *at;
-        if (strcmp(s->peer, peer) != 0) {
+        if (!address_same_client(s->peer, peer)) {
             at = &s->next;
             continue;
         }
@@ -173,7 +174,7 @@ static bool has_room(const struct easel *e, const struct request *rq)
 
     for (const struct sheet *s = e->head; s; s = s->next) {
         n += s->out != NULL;
-        theirs += s->out && rq->peer[0] && strcmp(s->peer, rq->peer) == 0;
+        theirs += s->out && rq->peer[0] && address_same_client(s->peer, rq->peer);
     }
     return n < QUEUE_MAX && theirs < EACH_MAX;
 }

@@ -166,9 +166,36 @@ static void an_address_is_in_a_block_or_it_is_not(void **unused)
     assert_false(address_is_loopback("128.0.0.1"));
 }
 
+static void clients_are_ipv4_addresses_and_64s_of_ipv6(void **unused)
+{
+    static const struct {
+        const char *a, *b;
+        bool same;
+    } cases[] = {{"10.0.0.1", "10.0.0.1", true},
+                 {"10.0.0.1", "10.0.0.2", false},
+                 {"10.0.0.1", "::ffff:10.0.0.1", true},
+                 {"::ffff:10.0.0.2", "::ffff:10.0.0.1", false},
+                 {"2001:db8:1:2::1", "2001:db8:1:2:a:b:c:d", true},
+                 {"2001:DB8:1:2::1", "2001:db8:0001:2::2", true},
+                 {"2001:db8:1:2::1", "2001:db8:1:3::1", false},
+                 {"2001:db8:1:2::1", "10.0.0.1", false},
+                 {"fe80::1%eth0", "fe80::2", true},
+                 {"::1", "::1", true},
+                 {"", "", true},
+                 {"", "::", false},
+                 {"a:b", "a:c", false}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        print_message("%s and %s\n", cases[i].a, cases[i].b);
+        assert_int_equal(address_same_client(cases[i].a, cases[i].b), cases[i].same);
+        assert_int_equal(address_same_client(cases[i].b, cases[i].a), cases[i].same);
+    }
+}
+
 TESTS(cmocka_unit_test(a_token_is_found_again_by_its_text_and_by_no_other),
       cmocka_unit_test(what_is_not_a_token_is_not_split),
       cmocka_unit_test(a_secret_is_known_by_its_hash_and_its_every_letter),
       cmocka_unit_test(a_cookie_is_found_among_others), cmocka_unit_test(a_foreign_host_is_not_ours),
       cmocka_unit_test(a_write_comes_from_our_own_page_or_from_no_page),
-      cmocka_unit_test(an_address_is_in_a_block_or_it_is_not))
+      cmocka_unit_test(an_address_is_in_a_block_or_it_is_not),
+      cmocka_unit_test(clients_are_ipv4_addresses_and_64s_of_ipv6))

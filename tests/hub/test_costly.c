@@ -135,6 +135,22 @@ static void addresses_have_their_turns(void **unused)
     turn_until(1 + 5 + 1);
 }
 
+static void ipv6_addresses_of_one_64_have_one_turn(void **unused)
+{
+    (void)unused;
+    assert_int_equal(ask("2001:db8:0:1::1", "a1"), 0);
+    assert_int_equal(ask("2001:db8:0:1::2", "a2"), 0);
+    assert_int_equal(ask("2001:db8:0:1:9::3", "a3"), 0);
+    assert_int_equal(ask("2001:db8:0:2::1", "b1"), 0);
+    assert_int_equal(ask("::ffff:10.0.0.1", "c1"), 0);
+    assert_int_equal(ask("10.0.0.1", "c2"), 0);
+    sem_post(&go);
+    turn_until(1 + 6);
+    assert_string_equal(order, "a1 b1 c1 a2 c2 a3 ");
+    sem_post(&go);
+    turn_until(1 + 6 + 1);
+}
+
 static void one_address_does_not_take_every_place(void **unused)
 {
     int status = 0, n = 0;
@@ -241,6 +257,7 @@ static int teardown_early(void **unused)
 }
 
 TESTS(cmocka_unit_test_setup_teardown(addresses_have_their_turns, setup, teardown),
+      cmocka_unit_test_setup_teardown(ipv6_addresses_of_one_64_have_one_turn, setup, teardown),
       cmocka_unit_test_setup_teardown(one_address_does_not_take_every_place, setup, teardown),
       cmocka_unit_test_setup_teardown(pictures_and_tests_of_alerts_are_costly, setup, teardown),
       cmocka_unit_test_setup_teardown(one_that_waits_too_long_is_refused, setup, teardown),

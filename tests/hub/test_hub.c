@@ -325,6 +325,14 @@ static void an_address_has_so_many_connections_and_no_more(void **unused)
         conn_limit_leave(g, "10.0.0.1");
     conn_limit_leave(g, "10.0.0.1"); /* never entered: nothing happens */
     assert_int_equal(conn_limit_count(g), 1000);
+    assert_true(conn_limit_enter(g, "2001:db8:0:1::1", 2)); /* of IPv6 its /64 */
+    assert_true(conn_limit_enter(g, "2001:db8:0:1:ffff::2", 2));
+    assert_false(conn_limit_enter(g, "2001:db8:0:1:1:2:3:4", 2));
+    assert_true(conn_limit_enter(g, "2001:db8:0:2::1", 2));
+    conn_limit_leave(g, "2001:db8:0:1::9");
+    conn_limit_leave(g, "2001:db8:0:1::8");
+    conn_limit_leave(g, "2001:db8:0:2::7");
+    assert_int_equal(conn_limit_count(g), 1000);
     conn_limit_free(g);
 }
 
