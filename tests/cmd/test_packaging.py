@@ -4,6 +4,7 @@ import glob
 import json
 import os
 import re
+import shlex
 
 import lib
 from wandb_standin import KEY, Standin
@@ -53,6 +54,23 @@ class Packaging(lib.Case):
         self.assertIn(f"store_password_file: /run/credentials/muster-hub.service/{name} ", settings)
         self.assertTrue(glob.glob(os.path.join(PACKAGING, "systemd", "muster-hub.service")))
         self.assertIn("sslmode=verify-full", settings)
+
+    def test_a_hub_with_the_unit_s_command_and_the_packaged_settings_is_in_the_sandbox(self):
+        unit = text("systemd", "muster-hub.service")
+        program, verb, *flags = shlex.split(re.search(r"(?m)^ExecStart=(.*)", unit).group(1))
+        self.assertEqual((os.path.basename(program), verb, flags), ("muster", "hub", ["--data", "/var/lib/muster"]))
+        allowed = {name for line in re.findall(r"(?m)^SystemCallFilter=([^~\n]*)", unit) for name in line.split()}
+        self.assertLessEqual({"landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"}, allowed)
+        hub = self.start_hub("--config", os.path.join(PACKAGING, "muster.yaml"))  # it adds --data
+        hub.wait_line(r"sandbox: (writes are limited|this kernel has no Landlock)")
+
+    def test_a_hub_and_a_relay_in_the_container_are_in_the_sandbox(self):
+        env = dict(re.findall(r"(?m)^ENV (\w+)=(\S+)", text("container", "Containerfile")))
+        self.assertEqual(env.pop("XDG_STATE_HOME"), "/data")
+        hub = self.start_hub(env=env)
+        hub.wait_line(r"sandbox: (writes are limited|this kernel has no Landlock)")
+        relay = self.start(lib.MUSTER, "relay", "--hub", hub.url, "--token", self.token("relay"), "--nodes", "nowhere.invalid", env=env)
+        relay.wait_line(r"sandbox: (writes are limited|this kernel has no Landlock)")
 
     def test_the_schedules_of_aws_fit_the_task(self):
         task = json.loads(text("aws", "task-definition.json"))
