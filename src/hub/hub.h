@@ -71,7 +71,7 @@ struct hub {
     int64_t damage_said_ms;             /* when logged, monotonic */
     char versions[NOTICE_MAX];          /* agents of another version, at the last check */
     int64_t versions_ms;                /* when, monotonic; 0: never */
-    char clear[NOTICE_MAX];             /* text about a secret that is sent without TLS; "": none */
+    char long_notice[NOTICE_MAX];       /* the last notice that screens show without its end; the log has all of it */
     char aside[NOTICE_MAX];             /* text about quarantined files of the data folder; "": none */
     bool full;                          /* the disk under the data folder is full */
     int64_t looked_ms;                  /* when these were checked, monotonic; 0: never */

@@ -151,6 +151,26 @@ void self_status(void *self, struct status *s)
         status_metric(s, all[i].name, all[i].help, all[i].counter, all[i].v);
 }
 
+/* A secret without TLS is shown in any case: if there is no room, the end of the rest is only in the log. */
+static void add_clear(struct hub *h, const char *clear, char out[NOTICE_MAX])
+{
+    char rest[NOTICE_MAX];
+    size_t room = NOTICE_MAX - MIN(strlen(clear) + sizeof("…; "), NOTICE_MAX - 1u);
+
+    if (out[0] && strlen(out) + strlen("; ") + strlen(clear) < NOTICE_MAX) {
+        snprintf(rest, sizeof(rest), "%s; ", out);
+    } else if (out[0]) {
+        if (strcmp(h->long_notice, out) != 0)
+            log_warn("hub", "%s", out);
+        memcpy(h->long_notice, out, NOTICE_MAX);
+        mem_copy_str(rest, room, out);
+        mem_copy_str(rest + strlen(rest), sizeof("…; "), "…; ");
+    } else {
+        rest[0] = 0;
+    }
+    snprintf(out, NOTICE_MAX, "%s%s", rest, clear);
+}
+
 void self_notice(struct hub *h, char out[NOTICE_MAX])
 {
     char clear[NOTICE_MAX] = "";
@@ -159,15 +179,8 @@ void self_notice(struct hub *h, char out[NOTICE_MAX])
     add_clock(out);
     add_damage(h, out);
     add_folder(h, out);
-    size_t n = strlen(out);
-    if (n + strlen(clear) + 2 < NOTICE_MAX) {
-        mem_copy_str(out + n, NOTICE_MAX - n, n && clear[0] ? "; " : "");
-        n = strlen(out);
-        mem_copy_str(out + n, NOTICE_MAX - n, clear);
-    } else if (strcmp(h->clear, clear) != 0) { /* the log has it where screens have no room */
-        log_warn("hub", "%s", clear);
-    }
-    memcpy(h->clear, clear, sizeof(clear));
+    if (clear[0])
+        add_clear(h, clear, out);
 }
 
 void self_metrics(struct hub *h, struct buf *out, bool openmetrics)

@@ -14,7 +14,7 @@
 #define NOW       1700000000000
 #define HEAD_MS   10000
 #define LARGE     (64u << 10)
-#define READ_MOST (256 << 10) /* of what is no TLS */
+#define READ_MOST (256 << 10) /* of a request without TLS */
 
 static struct {
     struct event_base *loop;
@@ -315,8 +315,8 @@ static ssize_t take_all(int fd)
     return all;
 }
 
-/* A client of the TLS port speaks HTTP and sends on and on: the hub reads a part of it, answers and ends. */
-static void little_is_read_of_what_is_no_tls(void **unused)
+/* A client sends HTTP to the TLS port and does not stop: the hub reads a part of it, answers and ends. */
+static void a_request_without_tls_is_read_in_part(void **unused)
 {
     static const char text[16384] = "POST / HTTP/1.1\r\nHost: localhost\r\n\r\n";
     char answer[16] = "";
@@ -327,7 +327,7 @@ static void little_is_read_of_what_is_no_tls(void **unused)
     setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)); /* as much as the system allows */
     while ((n = send(pair[0], text, sizeof(text), MSG_NOSIGNAL)) > 0)
         sent += n;
-    int kept = dup(pair[1]); /* it outlives the hub's: what is left can be counted */
+    int kept = dup(pair[1]); /* it outlives the hub's: the rest can be counted */
     SSL_CTX *tls = SSL_CTX_new(TLS_server_method());
     struct io *io = io_new(t.loop, pair[1], tls, on_io, &words);
     io_limit(io, LARGE);
@@ -351,4 +351,4 @@ static void little_is_read_of_what_is_no_tls(void **unused)
 TESTS(WITH(what_waits_to_be_compressed_counts_until_it_has_left), WITH(a_request_that_waits_its_turn_is_not_late),
       WITH(a_refusal_that_is_compressed_comes_before_the_next_request), WITH(a_reader_does_not_wait_behind_all_agents),
       WITH(a_burst_of_agents_is_taken_in_parts), WITH(what_agents_take_is_not_held_against_a_reader),
-      WITH(little_is_read_of_what_is_no_tls))
+      WITH(a_request_without_tls_is_read_in_part))
