@@ -1,16 +1,16 @@
-/* A store's muster.db, damaged: four bytes of input change one byte of it, or cut it off there. It opens or is refused
- * with a sentence, its records can be read or are an error with one, and nothing crashes. */
+/* A store's muster.db, damaged (harm.h). It opens or is refused with a sentence, its records can be read or are an
+ * error with one, and nothing crashes. */
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "harm.h"
 #include "temp_store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define AT     1794737172345ll
-#define CUT    0xa5
 #define DB_MAX (16u << 20)
 
 static struct buf sound; /* of a muster.db with records of each kind */
@@ -121,18 +121,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!dir)
         make_sound();
-    AUTO_FREE uint8_t *db = mem_alloc(sound.len);
-    size_t len = sound.len;
-    memcpy(db, sound.p, len);
-    for (size_t i = 0; i + 4 <= size && i < 256; i += 4) {
-        size_t at = (data[i] | (size_t)data[i + 1] << 8 | (size_t)data[i + 2] << 16) % sound.len;
-        if (data[i + 3] == CUT)
-            len = MIN(len, at);
-        else
-            db[at] ^= data[i + 3];
-    }
+    AUTO_BUF db = BUF_INIT(DB_MAX);
+    buf_addstr(&db, buf_str(&sound));
+    harm_files(data, size, (struct buf *[]){&db}, 1);
     dir_each(dir, remove_others, NULL);
-    check(file_write(path, 0600, db, len, NULL) == 0);
+    check(file_write(path, 0600, db.p, db.len, NULL) == 0);
     if (store_open_tools(&s, dir, NULL, &err) < 0)
         check(err.msg[0]);
     else
