@@ -1,6 +1,7 @@
 /* say_old.c: the commands of vesta's bot, as its users know them: lists as files, HELP and WHERE as messages. */
 #include "slack/words.h"
 
+#include "base/plain.h"
 #include "model/state.h"
 
 /* A list of the terminal's page; rest: one host. */
@@ -21,10 +22,14 @@ static void ask_page(struct say *s, struct str rest)
 /* `<command>.txt`, titled `response: <command>`. What is no letter of a file's name is a line. */
 static void tell_list(struct say *s, UNUSED size_t call, struct str body)
 {
-    char name[80], title[120];
+    AUTO_BUF what = BUF_INIT(plain_room(str_of(s->what)));
+    char cut[101], start[71], name[80], title[120];
 
-    snprintf(title, sizeof(title), "response: %.100s", s->what);
-    snprintf(name, sizeof(name), "%.70s.txt", s->what);
+    plain_line(&what, str_of(s->what));
+    mem_copy_str(cut, sizeof(cut), buf_str(&what).p);
+    mem_copy_str(start, sizeof(start), cut);
+    snprintf(title, sizeof(title), "response: %s", cut);
+    snprintf(name, sizeof(name), "%s.txt", start);
     for (char *p = name; *p; p++)
         if (strchr("/\\:*?\"<>| ", *p))
             *p = '_';

@@ -103,7 +103,7 @@ static void text_object(struct say *s, const char *key, const char *type, struct
 
 static void plain(struct say *s, struct str text)
 {
-    buf_addstr(&s->text, text);
+    plain_text(&s->text, text);
     if (!text.len || text.p[text.len - 1] != '\n')
         buf_addc(&s->text, '\n');
 }

@@ -1,9 +1,11 @@
-/* What somebody says to the bot, and what the hub would answer to that: any bytes. The first line is the text, its
+/* What somebody says to the bot, and what the hub would answer to that: any bytes. No control character is in the
+ * answer. The first line is the text, its
  * first letter how it came; the rest is the body of every answer. */
 #include <jansson.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "shown_text.h"
 #include "slack/say.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -44,6 +46,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!json_is_array(o) || json_array_size(o) > 50 || strstr(a->blocks, "<!") || strstr(a->blocks, "<@"))
             abort();
         json_decref(o);
+    }
+    check_shown("the bot's text", str_of(a->text));
+    check_strings("the bot's blocks", str_of(a->blocks));
+    for (size_t i = 0; i < a->n_files; i++) {
+        check_shown("the name of a file", str_of(a->files[i].name));
+        check_shown("the title of a file", str_of(a->files[i].title));
     }
     if (!a->text[0] && !a->n_files && !a->blocks[0])
         abort();
