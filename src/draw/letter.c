@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/plain.h"
 #include "draw/mail.h"
 #include "format/render.h"
 #include "format/words.h"
@@ -11,6 +12,12 @@
 #define LINE_INDENT 4
 #define PICTURE_PX  720
 #define BAR_PX      50 /* a phone has 360 for all of a table */
+
+static void add_line(struct buf *out, const char *text)
+{
+    plain_line(out, str_of(text));
+    buf_addc(out, '\n');
+}
 
 static bool is_left_out(const struct letter_part *p)
 {
@@ -21,14 +28,15 @@ static bool is_left_out(const struct letter_part *p)
 static void add_lines(struct buf *out, const struct rows *r, int width)
 {
     for (size_t i = 0; i < r->n; i++) {
-        AUTO_BUF line = BUF_INIT(4096);
+        AUTO_BUF line = BUF_INIT(4096), clean = BUF_INIT(12288);
         struct str part;
         for (size_t c = 0; c < r->n_cols; c++) {
             const struct cell *v = &r->cells[i * r->n_cols + c];
             if (!v->absent)
                 buf_addf(&line, "%s%s", line.len ? "  " : "", v->json_text);
         }
-        struct str rest = buf_str(&line);
+        plain_line(&clean, buf_str(&line));
+        struct str rest = buf_str(&clean);
         for (int indent = 0; words_line(&rest, width - indent, &part); indent = LINE_INDENT)
             buf_addf(out, "%*s%.*s\n", indent, "", STR_ARG(part));
     }
@@ -38,28 +46,29 @@ void letter_text(struct buf *out, const struct letter *l, int width)
 {
     const struct term t = {.width = width};
 
-    buf_addf(out, "%s\n", l->subtitle);
+    add_line(out, l->subtitle);
     if (l->screen.len) {
         buf_addc(out, '\n');
-        buf_addstr(out, l->screen);
+        plain_text(out, l->screen);
     }
     for (size_t i = 0; i < l->n; i++) {
         const struct letter_part *p = &l->v[i];
         if (is_left_out(p))
             continue;
-        buf_addf(out, "\n%s\n", p->title);
+        buf_addc(out, '\n');
+        add_line(out, p->title);
         if (!p->rows->n)
-            buf_addf(out, "%s\n", p->none);
+            add_line(out, p->none);
         else if (p->lines)
             add_lines(out, p->rows, width);
         else
             render_rows_text(out, p->rows, &t);
         if (p->more[0])
-            buf_addf(out, "%s\n", p->more);
+            add_line(out, p->more);
     }
     if (l->notes.len) {
         buf_addc(out, '\n');
-        buf_addstr(out, l->notes);
+        plain_text(out, l->notes);
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "format/render.h"
 #include "format/words.h"
 #include "model/metric.h"
@@ -145,7 +146,8 @@ void render_chart(struct buf *out, const struct chart *c, int width, int height)
             cells[k / DOT_ROWS * (n_cols / 2) + x / 2] |= dots[k % DOT_ROWS][x % 2];
         before = y;
     }
-    buf_addf(out, "%s\n", c->title);
+    plain_line(out, str_of(c->title));
+    buf_addc(out, '\n');
     for (size_t row = 0; row < n_rows / DOT_ROWS && out->err == 0; row++) {
         bool last = row + 1 == n_rows / DOT_ROWS;
         if (row == 0 || last)
