@@ -13,6 +13,7 @@
 #include "base/order.h"
 #include "base/when.h"
 #include "cli/cli.h"
+#include "cli/client.h"
 #include "cli/cmd.h"
 #include "cli/data_folder.h"
 #include "cli/progress.h"
@@ -601,6 +602,12 @@ static int export_write(void *arg, FILE *to, struct err *err)
     if (r == 0 && !conf->quiet && conf->output)
         fprintf(stderr, "muster export: %llu samples, %llu records in all, of %zu nodes\n",
                 (unsigned long long)x->samples, (unsigned long long)x->records, x->n);
+    if (r == 0) {
+        struct store_stat st;
+        store_stat(x->store, &st);
+        if (st.damaged_columns)
+            cli_fail(&export_help, 0, CLIENT_DAMAGED, (unsigned)MIN(st.damaged_columns, UINT32_MAX));
+    }
     export_fini(x);
     return r;
 }

@@ -2,6 +2,7 @@
 #include "store/past.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -581,8 +582,8 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
     if (code < 0 && !stop && code != SINK_LEAVES)
         past_session_rest(x); /* the next read starts a new snapshot */
     past_session_free(own);
-    if (p->w && s->damaged && code != SINK_LEAVES) /* with SINK_LEAVES the caller reads again and counts then */
-        writer_damaged(p->w, s->damaged);
+    if (code != SINK_LEAVES) /* with SINK_LEAVES the caller reads again and counts then */
+        atomic_fetch_add(&p->damaged, s->damaged);
     if (stop)
         return err_set(err, code, "the client no longer waits for the response");
     if (code < 0 && code != SINK_LEAVES && err && !*err->msg)

@@ -23,6 +23,7 @@ void past_free(struct past *p);
  */
 struct history_session *past_session_new(struct past *p);
 void past_session_free(struct history_session *x);
+uint64_t past_damaged(const struct past *p); /* columns that could not be read since past_new; thread-safe */
 /* Passes all data of a node in the sink's span to the sink. tier: which chunks to read. */
 int past_read(struct past *p, const char *node, int tier, struct sink *s, struct err *err);
 int past_aliases(struct past *p, struct alias **ret, size_t *ret_n, struct err *err); /* the caller frees */

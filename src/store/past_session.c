@@ -51,6 +51,11 @@ static void reader_free(struct past *p, struct past_reader *r)
     FREE_ALL(r->aliases, r->marks, r);
 }
 
+uint64_t past_damaged(const struct past *p)
+{
+    return atomic_load(&p->damaged);
+}
+
 void past_free(struct past *p)
 {
     if (!p)

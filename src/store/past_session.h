@@ -63,6 +63,7 @@ struct past {
     const struct store_decoder *dec;
     struct writer *w; /* NULL: another process runs the hub, or shared */
     pthread_mutex_t lock;
+    _Atomic uint64_t damaged; /* columns that readers could not read */
     struct past_reader *idle;
     int n_idle;
     struct fresh *fresh; /* NULL: another process runs the hub */

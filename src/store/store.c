@@ -367,6 +367,8 @@ void store_stat(const struct store *s, struct store_stat *ret)
     *ret = (struct store_stat){0};
     if (s->w)
         writer_stat(s->w, ret);
+    if (s->past)
+        ret->damaged_columns += past_damaged(s->past);
     ret->waits = s->waits;
 }
 

@@ -54,4 +54,3 @@ struct due_logs *writer_due(struct writer *w); /* archive.h */
 void writer_sent(struct writer *w, int64_t log);
 /* For writer_stat. why: the result of the last compaction round, code 0: success. */
 void writer_set_history(struct writer *w, int64_t files_bytes, uint32_t damaged, const struct err *why);
-void writer_damaged(struct writer *w, uint32_t columns); /* columns that a reader could not read; thread-safe */

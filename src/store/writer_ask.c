@@ -252,7 +252,7 @@ void writer_stat(struct writer *w, struct store_stat *ret)
     *ret = w->stat;
     ret->queue_bytes = w->bytes;
     ret->files_bytes += w->history_bytes;
-    ret->damaged_columns = w->history_damaged + atomic_load(&w->damaged_reads);
+    ret->damaged_columns = w->history_damaged;
     due_stat(&w->due, ret);
 }
 
@@ -348,11 +348,6 @@ void writer_set_history(struct writer *w, int64_t files_bytes, uint32_t damaged,
     mem_copy_str(w->stat.history_why, sizeof(w->stat.history_why), why->code ? why->msg : "");
     w->history_bytes = files_bytes;
     w->history_damaged = damaged;
-}
-
-void writer_damaged(struct writer *w, uint32_t columns)
-{
-    atomic_fetch_add(&w->damaged_reads, columns);
 }
 
 int writer_flush(struct writer *w, struct err *err)

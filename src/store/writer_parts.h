@@ -55,7 +55,6 @@ struct writer {
     void *on_seal_arg;
     int64_t history_bytes;
     uint32_t history_damaged;
-    _Atomic uint64_t damaged_reads;    /* columns of history that readers could not read */
     _Atomic uint64_t history_versions; /* not under the lock: every query reads it */
     struct changes changes;
     /* last: error of the last commit; failed: of the last commit that failed an append since the last flush */

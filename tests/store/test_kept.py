@@ -138,6 +138,11 @@ class Kept(lib.Case):
             self.assertEqual(status, 0, err)
             self.assertIn("stored history is damaged", err)
             self.assertNotIn("stored history is damaged", out)
+        for form in ("csv", "jsonl", "openmetrics"):
+            status, out, err = self.run_any(lib.MUSTER, "export", "--kind", "samples", "--format", form, "--data", self.path("data"))
+            self.assertEqual((status, "stored history is damaged" in err, "damaged" in out), (0, True, False), err)
+        status, out, err = self.run_any(lib.MUSTER, "export", "--step", "10s", "--format", "csv", "-o", self.path("saved.csv"), "--data", self.path("data"))
+        self.assertEqual((status, "stored history is damaged" in err), (0, True), err)
         lib.wait_until("the alert fires", lambda: [r for r in lib.ask_json(self.hub.url + "/api/v1/alerts")["rows"] if r["rule"] == "store-damaged" and "stored history is damaged" in r["text"]])
         self.assertEqual(self.hub.text.count("columns that could not be read since the start"), 1, "a line, not one for each reader")
 
