@@ -4,7 +4,8 @@
 #include <stddef.h>
 
 const struct quantity quantities[] = {
-    {"busy", "utilisation of 5 % or more within a minute; held hours are busy hours and idle hours"},
+    {"busy", "utilisation of 5 % or more within a minute; busy hours: held time with a kernel; idle hours: the other "
+             "held hours"},
     {"active", "share of time in which a kernel runs; utilisation is the driver's coarser estimate of it"},
     {"efficiency", "share of its peak that the busiest part reaches; effective hours: held hours times efficiency"},
     {NULL, NULL},
