@@ -601,7 +601,7 @@ class Settings(Vesta):
             for headers in ({}, good):
                 status, _, body = lib.ask(hub.url + path, headers=headers)
                 self.assertEqual(status, 403, path)
-                self.assertIn(b"127.0.0.1 is none of them", body)
+                self.assertIn(b"127.0.0.1 is not one of them", body)
         self.assertEqual(lib.ask_json(hub.url + "/register/?host_name=a&token=t")["status_code"], 200)  # senders are not asked
         hub.stop()
         hub = self.start_hub("--read-from", "10.1.0.0/16", "--proxy-from", "127.0.0.1")  # open, but to these; a proxy says who asks
