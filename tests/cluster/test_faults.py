@@ -20,6 +20,8 @@ ONE_OF_EACH = [fk.kill_leader, fk.cut_hub_server, fk.stop_hub, fk.promote, fk.re
 
 @lib.plain  # clocks are set by what is preloaded
 class Faults(lib.Case):
+    maxDiff = None
+
     def do_all(self, kinds, seed, nodes):
         folder = tempfile.mkdtemp(prefix="muster-faults-")
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
