@@ -29,6 +29,7 @@ int since_put(struct buf *out, const struct node_now *n, unsigned how)
         buf_u8(out, (uint8_t)(d->state | (live_saw_work(n, i) ? SAW_WORK : 0)));
         buf_zigzag(out, d->since_ms);
         buf_zigzag(out, d->idle_since_ms);
+        buf_zigzag(out, d->util_mean);
     }
     if (!out->err)
         return 0;
@@ -82,7 +83,8 @@ int since_show(struct live *l, struct node_now *n, struct str bytes, bool better
         struct live_since s = {.state = how & ~SAW_WORK, .work = how & SAW_WORK};
         s.since_ms = rd_zigzag(&r);
         s.idle_ms = rd_zigzag(&r);
-        s.idle = better;
+        s.util_mean = rd_zigzag(&r);
+        s.better = better;
         size_t at = r.bad ? n->n_devices : find_gpu(n, (size_t)i, gpu);
         if (r.bad)
             return -EBADMSG;

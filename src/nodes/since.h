@@ -4,7 +4,7 @@
  *
  * Format: "T", a byte of enum since_how, the node's last report, its state and start time, the number of devices. For
  * each device: a hash of its uuid, its state (bit 7: the idle time starts at the end of observed work), the start time,
- * and since when it is idle.
+ * since when it is idle, and its mean utilisation over the last minute.
  */
 #pragma once
 

@@ -120,7 +120,8 @@ struct live_since {
     unsigned state;
     int64_t since_ms, idle_ms; /* idle_ms: no work seen since; 0: working, or unknown */
     bool work;                 /* the GPU worked until idle_ms; false: the hub did not see it before */
-    bool idle;                 /* the sender decides whether the GPU is idle at all */
+    int64_t util_mean;         /* of device_now */
+    bool better;               /* the sender decides whether the GPU is idle at all, and its util_mean counts */
 };
 bool live_since(struct live *l, struct node_now *n, struct device_now *device, const struct live_since *s);
 bool live_saw_work(const struct node_now *n, size_t device); /* idle_since_ms is the end of work that was seen */

@@ -465,7 +465,7 @@ static int rank_idle(int64_t own_ms, bool own_work, const struct live_since *s)
     if (known || own_ms == s->idle_ms)
         return known;
     if (!own_ms || !s->idle_ms)
-        return s->idle ? -1 : 0;
+        return s->better ? -1 : 0;
     if (own_work != s->work)
         return own_work ? 1 : -1;
     return (own_ms > s->idle_ms) == own_work ? 1 : -1;
@@ -482,6 +482,10 @@ bool node_take_since(struct live_node *n, struct device_now *d, const struct liv
         d->idle_since_ms = s->idle_ms;
         ld->work_ms = s->idle_ms && (s->work || ld->work_ms) ? s->idle_ms : ld->work_ms;
         ld->idle_told = true;
+        *ret_differs = true;
+    }
+    if (d && s->better && d->util_mean != s->util_mean) { /* this hub may have received the newest samples only */
+        d->util_mean = s->util_mean;
         *ret_differs = true;
     }
     if (state != s->state || !s->since_ms)

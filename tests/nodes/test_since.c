@@ -116,10 +116,10 @@ static void two_times_without_work_end_as_one(void **unused)
         print_message("case %zu\n", i / 2);
         const struct live_since there = {.idle_ms = T0 + cases[i / 2].there_ms,
                                          .work = cases[i / 2].there_work,
-                                         .idle = true};
+                                         .better = true};
         const struct live_since here = {.idle_ms = T0 + cases[i / 2].here_ms,
                                         .work = cases[i / 2].here_work,
-                                        .idle = true};
+                                        .better = true};
         live_since(p.old, p.there, &p.there->devices[1], &there);
         live_since(p.new, p.here, &p.here->devices[1], &here);
         for (int k = 0; k < 2; k++)
@@ -131,6 +131,21 @@ static void two_times_without_work_end_as_one(void **unused)
         assert_int_equal(p.here->devices[1].idle_since_ms, T0 + cases[i / 2].want_ms);
         end_pair(&p);
     }
+}
+
+/* A hub that does not take the node's batches may receive their newest samples only. */
+static void the_mean_of_the_last_minute_is_that_of_the_hub_of_the_node(void **unused)
+{
+    struct pair p = two_hubs();
+    (void)unused;
+
+    p.there->devices[1].util_mean = 9967;
+    p.here->devices[1].util_mean = 9973;
+    forward(p.there, false, p.new, p.here);
+    assert_int_equal(p.here->devices[1].util_mean, 9973);
+    forward(p.there, true, p.new, p.here);
+    assert_int_equal(p.here->devices[1].util_mean, 9967);
+    end_pair(&p);
 }
 
 static void another_state_changes_nothing(void **unused)
@@ -164,6 +179,7 @@ int main(void)
         cmocka_unit_test(without_work_since_counts_as_the_hub_of_the_node_has_it),
         cmocka_unit_test(the_exact_moment_counts_at_both_hubs),
         cmocka_unit_test(two_times_without_work_end_as_one),
+        cmocka_unit_test(the_mean_of_the_last_minute_is_that_of_the_hub_of_the_node),
         cmocka_unit_test(another_state_changes_nothing),
         cmocka_unit_test(what_is_cut_is_refused),
     };
