@@ -157,28 +157,6 @@ class Files(lib.Case):
         c.register("localhost", "192.0.2.1")
         self.check_whole("gpu01")
 
-    def test_the_settings_of_the_migration_page(self):
-        """Its muster.yaml, put together in the order of the page, over an old folder with its own list of nodes and its own reservations."""
-        with open(os.path.join(lib.TOP, "docs", "migrating", "gpu-monitor.md"), encoding="utf-8") as f:
-            settings = "".join(re.findall(r"```yaml\n(.*?)```", f.read(), re.S))
-        old = self.path("")
-        for was in ("/etc/muster/", "/var/www/html/data/"):
-            self.assertIn(was, settings)
-            settings = settings.replace(was, old)
-        self.machine("gpu01").write()
-        w, c = self.web("gpu01"), consul.Consul()
-        self.addCleanup(c.stop)
-        c.register("localhost", "192.0.2.1")
-        for name, text in (("muster.yaml", settings), ("fetch_stats_conf.json", '{"CONSUL_SERVICE_URI": "%s/v1/catalog/service/gpu"}' % c.url),
-                           ("comments.json", '{"gpu01":[{"name":"kim","date":"2099-01-01 00:00","comment":"paper"}]}')):
-            with open(old + name, "w", encoding="utf-8") as f:
-                f.write(text)
-        self.run_ok(lib.MUSTER, "config", "check", old + "muster.yaml")
-        self.hub_with("--config", old + "muster.yaml", "--files-port", w.port)
-        n = self.wait_node("gpu01", lambda n: n["devices"] and n["devices"][0].get("booking"))
-        self.assertEqual((n["display"], n["devices"][0]["display"], n["devices"][0]["short"]), ("Vision 1", "V100", "V1"))
-        self.assertEqual(n["devices"][0]["booking"]["person"], "kim")
-
     # ---- pushed ----
     def test_files_pushed_into_a_folder(self):
         a, b = self.machine("gpu01", "drop", hours=-5), self.machine("gpu02", "drop", hours=5.5)
