@@ -503,34 +503,6 @@ class Relay(lib.Case):
         term.wait("host1: ssh: the host key of a host on the way is not known: once, as this user, ssh host1", but="authenticity")
 
     @lib.long
-    def test_the_cron_line_of_the_migration_page_runs(self):
-        """As cron runs it, with the PATH that the page gives, in a folder that has the old config.ini alone."""
-        with open(os.path.join(lib.TOP, "docs", "migrating", "web-gpu-monitor.md"), encoding="utf-8") as f:
-            path, line = re.search(r"```\nPATH=(\S+)\n\*/5 \* \* \* \* (.*muster fetch.*)\n", f.read()).groups()
-        there = self.farm.sshd("a")
-        self.farm.machine("host1", there, gpus=1)
-        self.ini("host1")
-        www = self.path("www")
-        for a, b in (("/srv/gpu", self.path("")), ("/var/www/gpu", www), ("-c config.ini", "-c config.ini --ssh-config " + self.farm.config)):
-            line = line.replace(a, b)
-        path = path.replace("/usr/local/bin", os.path.dirname(os.path.abspath(lib.MUSTER)))
-
-        def page():
-            self.run_ok("/usr/bin/env", "-i", "PATH=" + path, "/bin/sh", "-c", line)
-            with open(www + "/index.html", encoding="utf-8") as f:
-                return f.read()
-        unread = '0 of 0</b> GPUs on 0 hosts are free. 1 host cannot be read.</p>(?s:.)*<h2>host1</h2><p class="why">ssh: host1 refuses'
-        there.kill()
-        self.assertRegex(page(), unread)  # there is no load_data.csv yet
-        self.assertFalse(os.path.exists(self.path("load_data.csv")))
-        there.start()
-        self.assertRegex(page(), "of 1</b> GPUs on 1 host are free.</p>(?s:.)*<h2>host1</h2>")
-        there.kill()  # nobody can be read: no row of before stands for now
-        self.assertRegex(page(), unread)
-        there.start()
-        self.assertRegex(page(), "of 1</b> GPUs on 1 host are free.</p>")
-
-    @lib.long
     def test_a_key_that_does_not_exist_is_said_as_that(self):
         self.farm.machine("host1", self.farm.sshd("a"), key=self.path("none"))
         self.ini("host1", key=self.path("none"))
