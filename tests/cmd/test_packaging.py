@@ -117,8 +117,8 @@ class Packaging(lib.Case):
         script, path = os.path.join(PACKAGING, "container", "wandb-daily"), f"{lib.BIN}:{os.environ['PATH']}"
         with Standin(world) as s:
             for k, env in enumerate(({"WANDB_API_KEY": KEY}, {"WANDB_API_KEY_FILE": self.path("key"), "WANDB_DAYS": "3", "WANDB_PUSH": "--partial --week last"})):
-                env.update(PATH=path, XDG_STATE_HOME=self.path(f"state{k}"))
-                out = self.run_ok(script, "--config", self.path("config.yaml"), "--base-url", s.url, env=env)
+                env.update(PATH=path)
+                out = self.run_ok(script, "--config", self.path("config.yaml"), "--data", self.path(f"state{k}"), "--base-url", s.url, env=env)
                 days = re.search(r"(\S+) to (\S+):", out)
                 self.assertEqual(days.group(1) == days.group(2), k == 0, out)
             runs = [r for r in world.find("lender", "gpu-dashboard").byname.values() if "latest" in r.tags]
