@@ -66,19 +66,43 @@ const char *device_service(const struct device_now *d)
     return NULL;
 }
 
+void reason_text(struct buf *out, const char *reason)
+{
+    static const struct {
+        const char *head, *shown;
+    } heads[] = {{"driver does not answer", "driver not responding"},
+                 {"was there, is gone: ", ""},
+                 {"was there, is gone", "no longer listed by its node"},
+                 {"nobody on it", "not in use"}};
+    struct str rest = str_of(reason);
+
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+        if (str_skip(&rest, heads[i].head)) {
+            buf_adds(out, heads[i].shown);
+            break;
+        }
+    buf_addstr(out, rest);
+}
+
 static void say_state(struct buf *out, const struct device_now *d, int64_t now_ms)
 {
     char who[160], span[24];
     int64_t held_ms = device_held_ms(d);
 
+    if (d->state == DEV_HUNG && d->reason[0]) {
+        reason_text(out, d->reason);
+        return;
+    }
     buf_adds(out, state_shown(dev_states[d->state].word));
     if (d->state == DEV_STARTING && strcmp(d->reason, "starting") == 0)
         return;
     if (d->state != DEV_HELD && d->state != DEV_BUSY) {
         if (d->state == DEV_FREE && d->since_ms)
             buf_addf(out, " for %s", clock_span(MAX(0, now_ms - d->since_ms), span));
-        if (d->reason[0] && (d->state != DEV_FREE || strcmp(d->reason, "nobody on it") != 0))
-            buf_addf(out, ": %s", d->reason);
+        if (d->reason[0] && (d->state != DEV_FREE || strcmp(d->reason, "nobody on it") != 0)) {
+            buf_adds(out, ": ");
+            reason_text(out, d->reason);
+        }
         return;
     }
     if (d->state == DEV_HELD && !d->n_procs && d->booking) {
@@ -137,12 +161,15 @@ void node_sentence(struct buf *out, const struct node_now *n)
 
     bool told = n->reason[0] && strcmp(n->reason, "in maintenance") != 0;
     /* "up, cannot be read" would be half a lie, "paused, reading is paused" says it twice */
-    bool alone = told && ((n->state == NODE_UP && n->collect == COLLECT_FAILED) || n->state == NODE_PAUSED);
+    bool alone = told && ((n->state == NODE_UP && n->collect == COLLECT_FAILED) || n->state == NODE_PAUSED ||
+                          n->state == NODE_HUNG);
 
     if (!alone)
         buf_adds(out, state_shown(node_words[n->state]));
-    if (told)
-        buf_addf(out, "%s%s", alone ? "" : ", ", n->reason);
+    if (told) {
+        buf_adds(out, alone ? "" : ", ");
+        reason_text(out, n->reason);
+    }
     if (n->clock_off_ms)
         buf_addf(out, ", clock off by %s", clock_span(n->clock_off_ms, span));
 }

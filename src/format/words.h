@@ -11,6 +11,8 @@ int kind_by_words(struct str s);      /* bits, or -1 */
 /* throttle_words without a buf of its own: a view of out. */
 struct str throttle_text(uint64_t mask, char out[256]);
 
+/* The reason of a state as screens show it: "driver not responding for 4 m"; the API keeps the original text. */
+void reason_text(struct buf *out, const char *reason);
 /* "held by lee for 3 h 20 m, idle for 2 h 55 m"; "free for 2 h"; "offline: no data for 40 s". */
 void device_sentence(struct buf *out, const struct device_now *d, int64_t now_ms);
 /* Why it needs service, by what its memory rows tell; NULL: it does not, or nobody knows. */

@@ -24,8 +24,8 @@ const char *const strip_sort_words[STRIP_SORTS + 1] = {"node", "work", "idle", N
 enum wrong { WRONG_DOWN, WRONG_HUNG, WRONG_LOST, WRONGS };
 static const char *const wrong_words[WRONGS][2] = {
     {"the node was offline", "the node is offline"},
-    {"the driver did not answer", "the driver does not answer"},
-    {"the GPU was gone", "the GPU is gone"},
+    {"the driver did not respond", "the driver is not responding"},
+    {"the GPU was missing", "the GPU is missing"},
 };
 
 /* ---- on the loop ---- */

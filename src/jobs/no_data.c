@@ -75,7 +75,7 @@ void no_data_text(const struct no_data *s, size_t of, const struct zone *zone, s
         buf_addf(out, "of %zu of %zu GPUs ", s->n, of);
     buf_addf(out, "since %s: ", moment_zoned(s->since_ms, zone, since));
     if (strcmp(s->state, node_words[NODE_HUNG]) == 0)
-        buf_addf(out, "the driver of %s hangs", s->node);
+        buf_addf(out, "the driver of %s is not responding", s->node);
     else if (strcmp(s->state, node_words[NODE_UP]) == 0)
         buf_addf(out, "%s sends none", s->node);
     else

@@ -32,7 +32,7 @@ extern const char *const collect_words[COLLECT_STATES]; /* "starting", "ok", "hu
 enum node_state { NODE_UP, NODE_DOWN, NODE_HUNG, NODE_PAUSED, NODE_MAINTENANCE, NODE_STATES };
 extern const char *const node_words[NODE_STATES];
 
-/* The word that every screen shows for this state of a device, a node or an event: "offline" for stale and down. */
+/* The name on screens of the state of a device, a node or an event: "offline" for "stale" and "down". */
 const char *state_shown(const char *word);
 
 int dev_state_by_word(struct str s);  /* or -1 */

@@ -50,6 +50,7 @@ static const struct filter_word words[] = {
     {"offline", GET_STATE, 1 << DEV_STALE}, /* its text on screens */
     {"hung", GET_STATE, 1 << DEV_HUNG},
     {"lost", GET_STATE, 1 << DEV_LOST},
+    {"missing", GET_STATE, 1 << DEV_LOST}, /* its name on screens */
     {"broken", GET_STATE, OUT_OF_SIGHT},
     {"asleep", GET_FLAGS, FLAG_ASLEEP},
     {"mig", GET_FLAGS, FLAG_MIG},

@@ -136,6 +136,17 @@ static void add_detail(struct cell *row, const struct view *v, const struct devi
     }
 }
 
+/* In JSON and CSV the reason; on a screen its words. */
+static void reason(struct cell *c, const char *s)
+{
+    AUTO_BUF b = BUF_INIT(1024);
+
+    reason_text(&b, s);
+    cell_some_text(c, s);
+    if (b.len)
+        cell_screen(c, "%s", b.p);
+}
+
 static void add_device(struct cell *row, const struct view *v, const struct node_now *n, const struct device_now *d)
 {
     char span[24];
@@ -174,7 +185,7 @@ static void add_device(struct cell *row, const struct view *v, const struct node
         cell_int(&row[AGE], age);
         cell_screen(&row[AGE], "%s", clock_span(age / 1000 * 1000, span));
     }
-    cell_some_text(&row[REASON], d->reason);
+    reason(&row[REASON], d->reason);
     if (d->n_advice && d->state == DEV_BUSY)
         cell_screen(&row[REASON], "%s", advice_rules[d->advice[0].rule].title);
 }
@@ -192,7 +203,7 @@ static void add_node(struct cell *row, const struct view *v, const struct node_n
                                                                     : state_shown(node_words[n->state]));
     row[STATE].ansi = n->state == NODE_UP ? 0 : dev_states[DEV_STALE].ansi;
     moment(&row[SINCE], n->since_ms, v->at_ms);
-    cell_some_text(&row[REASON], n->reason[0] ? n->reason : "no GPUs seen yet");
+    reason(&row[REASON], n->reason[0] ? n->reason : "no GPUs seen yet");
 }
 
 void ls_rows(const struct view *v, enum ls_columns which, struct rows *ret)

@@ -343,7 +343,7 @@ test("nodes on which nothing is free or booked come folded and say what they do;
         await head.waitFor();
         assert.equal(await head.getAttribute("aria-expanded"), `${!full.includes(n.name)}`, n.name);
     }
-    await says(page.locator(".book-head", { hasText: "dgx5" }), /dgx5 ○ 0 of 8 .* ✕ 8 hung$/);
+    await says(page.locator(".book-head", { hasText: "dgx5" }), /dgx5 ○ 0 of 8 .* ✕ 8 not responding$/);
     await looksRight(page, "bookings-folded");
     assert.equal((await send(h.url, "POST", "/api/v1/bookings", { person: "lee", gpus: "dgx5:1", for: "6h" })).status, 201);
     await page.reload();

@@ -50,7 +50,7 @@ class Whole(lib.Case):
         for _ in range(2):  # the agent is heard all the while, and the node's own metrics are fresh
             before = self.state(hub)["version"]
             wait_until("news from a node with a hung driver", lambda: (n := self.state(hub)) and n["version"] > before and n["age_ms"] < 5000 and n["state"] == "hung")
-        for path, want in (("/?term=true", "hung"), ("/gpu_table?term=true", "node1"), ("/", "hung"), ("/states/", "node1")):
+        for path, want in (("/?term=true", "driver not responding"), ("/gpu_table?term=true", "node1"), ("/", "hung"), ("/states/", "node1")):
             status, _, body = ask(hub.url + path, headers={"User-Agent": "Mozilla/5.0"})
             self.assertEqual(status, 200, path)
             self.assertIn(want, body.decode(), path)
@@ -59,7 +59,7 @@ class Whole(lib.Case):
         self.assertRegex(metrics.decode(), r'(?m)^muster_gpu_state\{[^}]*state="hung"[^}]*\} 1')
         self.assertIn('\nmuster_node_up{node="node1"} 0\n', metrics.decode())
         out = self.run_ok(lib.MUSTER, "ls", "--hub", hub.url)
-        self.assertEqual(len(re.findall(r"\bhung\b", out)), 3, out)  # each of the two, and the count
+        self.assertEqual(len(re.findall(r"\bnot responding\b", out)), 3, out)  # each of the two, and the count
         own = [p for p in os.listdir("/proc") if p.isdigit() and self.is_child(p, agent.p.pid)]
         self.assertLessEqual(len(own), 3, "a pile of processes")
         self.driver("gpus 2", "util 1 70")

@@ -141,7 +141,7 @@ test("from a hub: memory used beside the controller's load, and hosts that canno
         assert.equal(await hue(taken), "red");
         assert.equal(await hue(page.locator("tr.free").first()), "green");
         await says(page.locator("header"), /GPUs on 4 hosts are free\. 2 hosts cannot be read\. DEMO/);
-        await says(page.locator("section", { hasText: "dgx5" }), /^dgx5 8 GPUs · NVIDIA H200 hung, driver does not answer for .*[sm]$/);
+        await says(page.locator("section", { hasText: "dgx5" }), /^dgx5 8 GPUs · NVIDIA H200 driver not responding for .*[sm]$/);
         clean(page);
     }
 });

@@ -7,7 +7,7 @@ test("what happened: a range, a kind, a search, all in the URL", async (t) => {
     const page = await open(t, `${url}/events`);
     const lines = page.locator(".events li");
     await says(page.locator("h1"), /^\d+ events in the last week, \d+ of them trouble$/);
-    await until("the driver that hung", async () => /dgx5 ✕ hung: driver does not answer/.test(await page.locator(".events").innerText()));
+    await until("the driver that hung", async () => /dgx5 ✕ not responding: driver does not answer/.test(await page.locator(".events").innerText()));
     await looksRight(page, "events");
     await page.getByRole("button", { name: "1h" }).click();
     await says(page.locator("h1"), /^3 events in the last hour, all of them trouble$/);

@@ -93,6 +93,7 @@ static void every_condition_means_what_the_manual_says(void **unused)
         {"starting", ""},
         {"hung", "dgx2/0"},
         {"lost", "dgx1/3"},
+        {"missing", "dgx1/3"},
         {"broken", "dgx1/3 dgx2/0 ws3/0"},
         {"state=held", "dgx1/1 mig1/0"},
         {"state:broken", "dgx1/3 dgx2/0 ws3/0"},

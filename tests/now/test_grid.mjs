@@ -42,7 +42,7 @@ test("1,000 nodes with 8 GPUs each are on one screen of 1440 x 900, grouped by r
     await looksRight(page, "grid-1000");
     await cellAt(page).focus();
     await page.keyboard.press("End");
-    await until("the last one", async () => (await cellAt(page).getAttribute("aria-label")) === "node1000 GPU 7: hung");
+    await until("the last one", async () => (await cellAt(page).getAttribute("aria-label")) === "node1000 GPU 7: not responding");
     const [last, strip] = [await cellAt(page).boundingBox(), await page.locator(".travel").boundingBox()];
     assert.ok(last.y + last.height <= strip.y, "above the strip of the last day");
     await page.keyboard.press("Escape");

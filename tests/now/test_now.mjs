@@ -15,7 +15,7 @@ test("which GPU is free: no click", async (t) => {
     const page = await open(t, (await theDemo()).url);
     await page.waitForSelector(".cell");
     await says(page.locator("h1"), /^○ \d+ of 48 free: \d+ on dgx/);
-    await says(page.locator(".counts"), /^● \d+ busy, utilisation \d+ % ◐ \d+ held.* ◌ 8 offline ✕ 8 hung [\d.]+ kW 6 nodes/);
+    await says(page.locator(".counts"), /^● \d+ busy, utilisation \d+ % ◐ \d+ held.* ◌ 8 offline ✕ 8 not responding [\d.]+ kW 6 nodes/);
     await counts(page.locator(".cell"), 48);
     await until("kim's GPU", async () => /^dgx1 GPU 0: busy, kim, \d+\s% used, memory \d+\s% full$/.test(await cell(page, "dgx1", 0).getAttribute("aria-label")));
     await looksRight(page, "now-1280-light");
@@ -28,15 +28,15 @@ test("the head of the page adds up to all GPUs, and is what muster ls and the hu
     const plain = (text) => text.replace(/ 6 nodes.*/, "").replace(/^○ /, "").replace(/ [●◐◌✕] | (?=[\d.]+ k?W$)/g, " · ");
     await page.waitForSelector(".counts .hung");
     await until("the same sentence", async () => plain(await said()) === (await json(`${h.url}/api/v1/summary`)).text);
-    const [free, all, busy, held, offline, hung] = (await said()).match(/(\d+) of (\d+) free.* (\d+) busy.* (\d+) held.* (\d+) offline.* (\d+) hung/).slice(1).map(Number);
+    const [free, all, busy, held, offline, hung] = (await said()).match(/(\d+) of (\d+) free.* (\d+) busy.* (\d+) held.* (\d+) offline.* (\d+) not responding/).slice(1).map(Number);
     assert.equal(free + busy + held + offline + hung, all);
     assert.equal(all, 48);
     const ls = await run(t, path.join(process.env.MUSTER_BIN ?? `${TOP}/build`, "muster"), "ls", "--hub", h.url);
-    assert.match(ls, new RegExp(`^${free} of 48 free: .*\n\\d+ busy, utilisation \\d+ % · \\d+ held.* · 8 offline · 8 hung · [\\d.]+ kW$`, "m"));
+    assert.match(ls, new RegExp(`^${free} of 48 free: .*\n\\d+ busy, utilisation \\d+ % · \\d+ held.* · 8 offline · 8 not responding · [\\d.]+ kW$`, "m"));
     assert.equal(await page.title(), `${free} free · muster`);
-    await page.locator(".counts a", { hasText: "hung" }).click();
+    await page.locator(".counts a", { hasText: "not responding" }).click();
     await says(page.locator("h1"), "8 of 48 match, 0 free");
-    await says(page.locator(".counts"), /^✕ 8 hung 1 node/);
+    await says(page.locator(".counts"), /^✕ 8 not responding 1 node/);
     clean(page);
 });
 
@@ -186,7 +186,7 @@ test("who holds it and since when: one hover", async (t) => {
     assert.match(text, /\d+ s old/);
     await looksRight(page, "now-hover");
     await cell(page, "dgx5", 0).hover();
-    await until("the hung one", async () => (await words(details)).includes("hung: driver does not answer for"));
+    await until("the hung one", async () => (await words(details)).includes("driver not responding for"));
     await says(details, /when last seen:/);
     await page.mouse.move(2, 2);
     await details.waitFor({ state: "detached" });

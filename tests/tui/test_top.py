@@ -61,7 +61,7 @@ class Top(lib.Case):
         t = self.top()
         t.wait(r"^>dgx1 +[●◐○]{8} +H200")
         t.wait(r"^\d+ of 48 free: ")
-        t.wait(r"dgx5 +✕ hung, driver does not answer")
+        t.wait(r"dgx5 +✕ driver not responding")
         t.wait(r"dgx6 +◌ offline, no data")
         t.wait(r"dgx1:7 .*ana")  # the chosen node's devices below
         t.wait(r"o overview d devices p processes u people h history e events a alerts +/ \? q$")
@@ -184,14 +184,14 @@ class Top(lib.Case):
         t.wait(r"  2 s$")
         t.keys("?")
         t.wait(r"^ Keys$")
-        t.wait(r"○ free: nobody, nothing booked")
+        t.wait(r"○ free: not in use, not booked")
         t.keys("x")
         t.wait(r"PID USER", but=r"^ Keys$")
 
     def test_wide_screens_show_more_and_resizing_follows(self):
         t = self.top(200, 60)
         t.wait(r"CPU  RAM")
-        t.wait(r"^muster top  " + re.escape(self.url) + r"  DEMO  48 GPUs .* offline .* hung")
+        t.wait(r"^muster top  " + re.escape(self.url) + r"  DEMO  48 GPUs .* offline .* not responding")
         t.wait(r"dgx1:7 .*python")
         t.wait(r"PID USER +GPU +SM +MEM +TIME COMMAND\n +\d+ kim +dgx1:0 ")  # the middle: the chosen node's, then the others'
         t.wait(r"\n +\d+ tom +dgx3:7 ")

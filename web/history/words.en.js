@@ -42,7 +42,7 @@ export const say = {
     inAll: (span) => `${span} in all`,
     morePeople: (n) => `and ${n} more people, for less long`,
     tooMuch: "there was more than can be shown at once: zoom in",
-    kinds: /** @type {Record<string, string>} */ ({ start: "agent started", stop: "agent stopped", down: "offline" }),
+    kinds: /** @type {Record<string, string>} */ ({ start: "agent started", stop: "agent stopped", down: "offline", hung: "not responding", lost: "missing" }),
     eccErrors: (n) => `${count(n, "memory error")} not corrected`,
     nothingInTime: "nothing in this time",
     howFarBack: "How far back",

@@ -35,7 +35,7 @@ export const say = {
     saved: "saved",
     metrics: /** @type {Record<string, string>} */ ({}),
     meanings: /** @type {Record<string, string>} */ ({}),
-    states: /** @type {Record<string, string>} */ ({ stale: "offline", down: "offline" }),
+    states: /** @type {Record<string, string>} */ ({ stale: "offline", down: "offline", hung: "not responding", lost: "missing" }),
     unit: (n, i) => `${n}\u00a0${"dhms"[i]}`,
     comma: ", ",
     gap: "\u00a0",

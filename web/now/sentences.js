@@ -14,7 +14,7 @@ function stateSentence(d, now) {
         return d.reason && d.reason !== "nobody on it" ? `${text}: ${d.reason}` : text;
     }
     if (d.state === "starting" && d.reason === "starting") return stateName(d.state);
-    if (d.state !== "held" && d.state !== "busy") return d.reason ? `${stateName(d.state)}: ${d.reason}` : stateName(d.state);
+    if (d.state !== "held" && d.state !== "busy") return d.reason ? say.because(d.state, stateName(d.state), d.reason, ": ") : stateName(d.state);
     const users = usersOf(d);
     const start = Math.min(...users.map((u) => u.start));
     let text = `${stateName(d.state)}: ${d.reason}`;
@@ -34,8 +34,9 @@ export function deviceSentence(d, now) {
 /** What is not as it should be with a node; empty when all is. @param {Node} n */
 export function nodeTrouble(n) {
     const parts = [];
-    if (n.state !== "up") parts.push(stateName(n.state));
-    if (n.reason && n.reason !== "in maintenance") parts.push(n.reason);
+    const why = n.reason !== "in maintenance" && n.reason;
+    if (n.state !== "up") parts.push(why ? say.because(n.state, stateName(n.state), why, COMMA) : stateName(n.state));
+    else if (why) parts.push(why);
     if (n.clock_off_ms) parts.push(say.clockOff(span(Math.abs(n.clock_off_ms))));
     if (!n.devices.length && !n.reason) parts.push(say.noGpus);
     return parts.join(COMMA);

@@ -100,6 +100,7 @@ export const say = {
     group: "group",
     sort: "sort",
     as: "as",
+    because: (state, name, reason, gap) => (state === "hung" ? reason.replace("driver does not answer", "driver not responding") : `${name}${gap}${reason.replace(/^was there, is gone(: |$)/, "") || "no longer listed by its node"}`),
     stateFor: (state, span) => `${state} for ${span}`,
     stateBy: (state, who, span) => `${state} by ${who}${span && ` for ${span}`}`,
     needsService: (why) => `needs service: ${why}`,

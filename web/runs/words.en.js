@@ -6,7 +6,7 @@ export const say = {
     sentence: (what, time, did, costs) => `${what} for ${time}: ${did}${costs && `; ${costs}`}`,
     andUnknown: (time, unknown) => `${time}, and ${unknown} without data`,
     ofGpus: (n, of) => `of ${n} of ${of} GPUs `,
-    noData: (which, since, node, state) => `no data ${which}since ${since}: ${state === "hung" ? `the driver of ${node} hangs` : state === "up" ? `${node} sends none` : `${node} is ${state === "down" ? "offline" : state}`}`,
+    noData: (which, since, node, state) => `no data ${which}since ${since}: ${state === "hung" ? `the driver of ${node} is not responding` : state === "up" ? `${node} sends none` : `${node} is ${state === "down" ? "offline" : state}`}`,
     didUntil: (time) => `what it did until ${time}`,
     activeWaited: (active, waited) => `active ${active}, waited ${waited}`,
     ofTensorPeak: (share) => `${share} of the tensor peak`,
