@@ -78,9 +78,9 @@ int view_counts(const struct view *v, const struct tally *t, const char *first, 
         buf_addf(out, ", utilisation %.0f %%", round((double)t->util / (double)t->told / 100));
     PART(t->by_state[DEV_HELD], "held")
     if (t->idle)
-        buf_addf(out, ", %zu idle for 2 h", t->idle);
+        buf_addf(out, ", %zu idle for over 2 h", t->idle);
     if (t->idle_cost)
-        buf_addf(out, ", %.2f %s", (double)t->idle_cost / 1e6, v->currency);
+        buf_addf(out, ", cost so far %.2f %s", (double)t->idle_cost / 1e6, v->currency);
     for (int i = DEV_UNKNOWN; i < DEV_STATES; i++)
         PART(t->by_state[i], state_shown(dev_states[i].word))
 #undef PART

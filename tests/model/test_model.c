@@ -205,21 +205,22 @@ static void the_other_states_are_counted_with_what_they_do_and_cost(void **unuse
     view_tally(&v, &t);
     view_answer(&v, &t, &b);
     view_counts(&v, &t, " · ", " · ", &b);
-    assert_string_equal(b.p, "1 of 8 free: 1 on dgx1 · 3 busy, utilisation 60 % · 2 held, 1 idle for 2 h, "
-                             "10.00 EUR · 1 unknown · 1 hung · 730 W");
+    assert_string_equal(b.p, "1 of 8 free: 1 on dgx1 · 3 busy, utilisation 60 % · 2 held, 1 idle for over 2 h, "
+                             "cost so far 10.00 EUR · 1 unknown · 1 not responding · 730 W");
     dev[4].price = 0; /* nothing is told of what it costs */
     sample_set(&dev[1].now, M_power, 14450000);
     buf_reset(&b);
     view_tally(&v, &t);
     view_counts(&v, &t, "", ", ", &b);
-    assert_string_equal(b.p, "3 busy, utilisation 60 %, 2 held, 1 idle for 2 h, 1 unknown, 1 hung, 14.6 kW");
+    assert_string_equal(b.p,
+                        "3 busy, utilisation 60 %, 2 held, 1 idle for over 2 h, 1 unknown, 1 not responding, 14.6 kW");
     for (int i = 0; i < 8; i++)
         dev[i].state = i < 5 ? DEV_STARTING : i < 7 ? DEV_STALE : DEV_LOST;
     buf_reset(&b);
     view_tally(&v, &t);
     view_answer(&v, &t, &b);
     view_counts(&v, &t, " · ", " · ", &b);
-    assert_string_equal(b.p, "none of 8 free · 5 starting · 2 offline · 1 lost");
+    assert_string_equal(b.p, "none of 8 free · 5 starting · 2 offline · 1 missing");
     dev[0].state = DEV_FREE;
     node.n_devices = 1;
     buf_reset(&b);

@@ -71,7 +71,7 @@ test("every view comes with few files, and what they share comes once", async (t
     await page.waitForSelector(".travel"); /* the last module that Now loads */
     const files = [];
     page.on("request", (r) => new URL(r.url()).pathname.startsWith("/assets/") && files.push(r.url()));
-    for (const name of ["History", "Usage", "Bookings", "People", "Events", "Alerts"]) {
+    for (const name of ["History", "Usage", "Bookings", "Users", "Events", "Alerts"]) {
         const before = files.length;
         await page.getByRole("navigation").getByRole("link", { name }).click();
         await page.waitForFunction((n) => document.title.startsWith(n) && document.querySelector("main > *:not(.now)"), name);

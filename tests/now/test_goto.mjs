@@ -17,7 +17,7 @@ test("Ctrl-K goes to views, nodes, GPUs and people by a part of their name", asy
     const gpu = nodes.find((n) => n.name === "dgx4").devices[2];
     const page = await open(t, url);
     await page.locator("[data-uuid]").first().waitFor();
-    for (const [typed, first, to] of [["dgx4:2", /^. dgx4:2 GPU, /, `/gpu/${gpu.uuid}`], ["dgx4", /^dgx4 node, /, "/node/dgx4"], ["kim", /^kim person on /, null], ["booki", /^Bookings view$/, "/bookings"]]) {
+    for (const [typed, first, to] of [["dgx4:2", /^. dgx4:2 GPU, /, `/gpu/${gpu.uuid}`], ["dgx4", /^dgx4 node, /, "/node/dgx4"], ["kim", /^kim user of /, null], ["booki", /^Bookings view$/, "/bookings"]]) {
         await openBox(page);
         await page.keyboard.type(typed);
         await says(box(page).getByRole("option").first(), first);
@@ -44,7 +44,7 @@ test("a part of the page that does not come is said, with what to do", async (t)
     refused(page, 404);
     await page.route("**/assets/goto-*.js", (r) => r.fulfill({ status: 404 })); /* as after an upgrade of the hub */
     await page.keyboard.press("Control+k");
-    await says(page.getByRole("alert"), "a part of the page could not be loaded The hub may have been upgraded or be away. Load the page again");
+    await says(page.getByRole("alert"), "a part of the page could not be loaded The hub may have been upgraded or be unreachable. Load the page again");
     await looksRight(page, "goto-missing");
     clean(page);
 });
@@ -125,7 +125,7 @@ test("a filter is completed: names, then the values there are", async (t) => {
 test("a filter that is kept is offered again, by the box and by Ctrl-K, until it is forgotten", async (t) => {
     const { url } = await theDemo();
     const page = await open(t, `${url}/?filter=busy+host%3Adgx3`);
-    const star = page.getByRole("button", { name: "Keep this filter" });
+    const star = page.getByRole("button", { name: "Save this filter" });
     await star.click();
     assert.equal(await star.getAttribute("aria-pressed"), "true");
     await page.goto(`${url}/bookings`);

@@ -54,7 +54,7 @@ test("1,000 nodes with 8 GPUs each are on one screen of 1440 x 900, grouped by r
     await looksRight(page, "grid-1000-rack-dark");
     await page.locator("select[name=group]").selectOption("team");
     await counts(page.locator(".heat-grid h2"), 3);
-    await says(page.locator(".heat-grid h2").last(), "nobody's 2000 of 3000 free");
+    await says(page.locator(".heat-grid h2").last(), "unassigned 2000 of 3000 free");
     await until("it fits by team", () => fits(page));
 });
 

@@ -46,7 +46,7 @@ test("money is said of GPUs that are held without work for hours, where a price 
     const hours = (n) => state.at - n * 3600000;
     const gpus = state.nodes[0].devices;
     gpus.forEach((d, i) => Object.assign(d, i < 2 ? { state: "held", idle_since: hours(i ? 3 : 1) } : { state: "free" }));
-    for (const [price, want] of [[2.5, /^◐ 2 held, 1 idle for 2 h, 7\.50 EUR /], [undefined, /^◐ 2 held, 1 idle for 2 h [\d.]/]]) {
+    for (const [price, want] of [[2.5, /^◐ 2 held, 1 idle for over 2 h, cost so far 7\.50 EUR /], [undefined, /^◐ 2 held, 1 idle for over 2 h [\d.]/]]) {
         const page = await open(t, url);
         await page.route("**/api/v1/state?*", (r) => r.fulfill({ json: { ...state, nodes: [{ ...state.nodes[0], devices: gpus.map((d) => ({ ...d, price })) }] } }));
         await page.goto(`${url}/?at=${state.at}`);
@@ -187,7 +187,7 @@ test("who holds it and since when: one hover", async (t) => {
     await looksRight(page, "now-hover");
     await cell(page, "dgx5", 0).hover();
     await until("the hung one", async () => (await words(details)).includes("driver not responding for"));
-    await says(details, /when last seen:/);
+    await says(details, /last data:/);
     await page.mouse.move(2, 2);
     await details.waitFor({ state: "detached" });
     clean(page);

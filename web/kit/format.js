@@ -101,6 +101,9 @@ const two = (/** @type {number} */ n) => String(n).padStart(2, "0");
 const dayOf = (/** @type {Date} */ d) => `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
 const minuteOf = (/** @type {Date} */ d) => `${two(d.getHours())}:${two(d.getMinutes())}`;
 
+/** The time of day: "07:19". @param {number} ms */
+export const minute = (ms) => minuteOf(new Date(ms));
+
 /** A moment, as every screen has it: "2026-11-19 07:19", in the reader's zone; of today "07:19". @param {number} ms @param {number} now */
 export function moment(ms, now) {
     const d = new Date(ms);

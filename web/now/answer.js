@@ -45,7 +45,7 @@ export function Counts({ nodes, bars, sum: { by, util, idle, idleCost, power: wa
         <${Count} word="busy" n=${by.busy ?? 0}>${util !== undefined && html`${COMMA}<span title=${say.usedMeans}>${say.utilisation(percent(util))}</span>`}<//>
         <${Count} word="held" n=${by.held ?? 0}>
             ${idle > 0 && html`${COMMA}<a href=${filtered("held idle>2h")} title=${say.idleMeans}>${say.idleLong(idle)}</a>`}
-            ${idleCost > 0 && html`${COMMA}<span title=${say.costMeans}>${number(idleCost, 2)} ${live.currency}</span>`}
+            ${idleCost > 0 && html`${COMMA}<span title=${say.costMeans}>${say.cost(`${number(idleCost, 2)} ${live.currency}`)}</span>`}
         <//>
         ${["unknown", "starting", "stale", "hung", "lost"].map((word) => html`<${Count} word=${word} n=${by[word] ?? 0} />`)}
         ${watts > 0 && html`<li title=${say.powerMeans}>${power(watts)}</li>`}

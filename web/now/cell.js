@@ -1,7 +1,7 @@
 /* cell.js: one GPU: its number, the mark of its state, whose it is, how much it works, and bars of work and memory. It
  * is made anew only when something it shows changed. What hovering tells is details.js. */
 import { stateName, stateOf } from "../kit/facts.js";
-import { percent, spanShort, UNKNOWN } from "../kit/format.js";
+import { minute, percent, UNKNOWN } from "../kit/format.js";
 import { html, keyed } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";
 import { fullness, holderOf, indexOf, isFresh, isReserved, usersOf } from "../kit/model.js";
@@ -21,10 +21,10 @@ function caption(d) {
     return stateName(d.state);
 }
 
-/** For how long a free one is free, where that is less than a day. @param {Device} d */
-function freeFor(d) {
+/** Until when a free one is free, where that is less than a day. @param {Device} d */
+function freeUntil(d) {
     const ms = d.state === "free" && d.next ? d.next.from - hubNow() : Infinity;
-    return ms < SOON_MS ? say.freeFor(spanShort(ms)) : "";
+    return ms < SOON_MS ? say.freeUntil(minute(d.next?.from ?? 0)) : "";
 }
 
 /** Who has booked what somebody is on: null where nobody has; "" where that is who is on it. @param {Device} d */
@@ -37,19 +37,19 @@ function booker(d) {
 /** What stands at its end. @param {Device} d */
 function atEnd(d) {
     if (isReserved(d)) return say.booked;
-    if (d.state !== "held" && d.state !== "busy") return freeFor(d);
+    if (d.state !== "held" && d.state !== "busy") return freeUntil(d);
     return d.metrics.util === undefined ? UNKNOWN : percent(d.metrics.util);
 }
 
 /** @param {Device} d */
 export function cellKey(d) {
-    return `${d.uuid} ${d.index} ${d.state} ${caption(d)} ${isReserved(d)} ${booker(d)} ${freeFor(d)} ${step(d.metrics.util)} ${step(fullness(d))} ${d.service}`;
+    return `${d.uuid} ${d.index} ${d.state} ${caption(d)} ${isReserved(d)} ${booker(d)} ${freeUntil(d)} ${step(d.metrics.util)} ${step(fullness(d))} ${d.service}`;
 }
 
 /** For those who do not see it. @param {Device} d @param {string} node */
 function label(d, node) {
     const who = holderOf(d);
-    const parts = [`${node} GPU ${indexOf(d)}: ${stateName(d.state)}${freeFor(d) && ` ${freeFor(d)}`}${isReserved(d) ? `, ${say.bookedBy(who)}` : who ? `, ${who}` : ""}`];
+    const parts = [`${node} GPU ${indexOf(d)}: ${stateName(d.state)}${freeUntil(d) && ` ${freeUntil(d)}`}${isReserved(d) ? `, ${say.bookedBy(who)}` : who ? `, ${who}` : ""}`];
     if (isFresh(d) && d.metrics.util !== undefined) parts.push(say.used(percent(d.metrics.util)));
     if (d.booking && booker(d) !== null) parts.push(say.bookedBy(d.booking.person));
     const full = fullness(d);
