@@ -63,7 +63,7 @@ test("a free GPU is booked by two clicks", async (t) => {
     await cell(page, "dgx2", 3).hover();
     const details = page.locator(".details");
     await until("who, until when", async () => (await details.count()) && /booked until [\w, -]*\d\d:\d\d by kim/.test(await words(details)));
-    await until("the other cell", async () => /^5 ○ free for 1 h$/.test(await words(cell(page, "dgx2", 5))));
+    await until("the other cell", async () => /^5 ○ free until \d\d:\d\d$/.test(await words(cell(page, "dgx2", 5))));
     await page.mouse.move(2, 2);
     await cell(page, "dgx2", 5).hover();
     await until("who, from when", async () => (await details.count()) && /booked from [\w, -]*\d\d:\d\d by lee \(a demo\)/.test(await words(details)));
@@ -124,7 +124,7 @@ test("dragging books, moves an end, and gives way to what is booked; keys do the
     await says(dialog(page).locator("h2"), "Book dgx3:0,1,2");
     assert.equal(await dialog(page).getByLabel("from").inputValue(), text(from + 6 * HOUR));
     assert.equal(await dialog(page).getByLabel("until").inputValue(), text(from + 12 * HOUR));
-    await dialog(page).getByLabel("what for").fill("ablations");
+    await dialog(page).getByLabel("purpose").fill("ablations");
     await page.keyboard.press("Enter");
     await dialog(page).waitFor({ state: "detached" });
     const mine = async () => (await booked(url, "ana"))[0];
@@ -165,8 +165,8 @@ test("dragging books, moves an end, and gives way to what is booked; keys do the
     await bar.focus();
     await page.keyboard.press("Enter");
     await dialog(page).waitFor();
-    await dialog(page).getByLabel("what for").fill("");
-    await dialog(page).getByLabel("what for").fill("ablations, again");
+    await dialog(page).getByLabel("purpose").fill("");
+    await dialog(page).getByLabel("purpose").fill("ablations, again");
     await dialog(page).getByRole("button", { name: "Save" }).click();
     await until("the new words", async () => (await mine()).comment === "ablations, again");
     await dialog(page).waitFor({ state: "detached" });
@@ -230,12 +230,12 @@ test("what is refused says why and stays in the form", async (t) => {
     const { width } = await standing(row.locator(".book-track"));
     await row.locator(".book-track").click({ position: { x: width / 2 + 2, y: 12 } }); /* noon */
     await dialog(page).waitFor();
-    await dialog(page).getByLabel("what for").fill("a long sentence that nobody wants to type again");
+    await dialog(page).getByLabel("purpose").fill("a long sentence that nobody wants to type again");
     const other = await send(url, "POST", "/api/v1/bookings", { person: "lee", gpus: "dgx4:2", from: from + 10 * HOUR, until: from + 13 * HOUR });
     assert.equal(other.status, 201);
     await dialog(page).getByRole("button", { name: "Book 1 GPU" }).click();
     await says(dialog(page).getByRole("alert"), /^dgx4:2 is booked by lee .*until .*13:00 UTC$/);
-    assert.equal(await dialog(page).getByLabel("what for").inputValue(), "a long sentence that nobody wants to type again");
+    assert.equal(await dialog(page).getByLabel("purpose").inputValue(), "a long sentence that nobody wants to type again");
     refused(page, 409);
     await looksRight(page, "book-refused");
     await dialog(page).getByLabel("from").fill(text(from + 13 * HOUR));
@@ -317,7 +317,7 @@ test("with tokens: who is not logged in is told so; a member books for themselve
     await unfold(page, "sim1");
     await page.locator(".book-name").first().click();
     await dialog(page).waitFor();
-    await says(dialog(page), /Booking takes a token: log in first/);
+    await says(dialog(page), /To book GPUs, log in\./);
     assert.ok(await dialog(page).getByRole("button", { name: "Book 1 GPU" }).isDisabled());
     await looksRight(page, "book-log-in");
     await dialog(page).getByRole("link", { name: "log in" }).click();
@@ -383,28 +383,28 @@ test("of a GPU that is taken one is told when it is free: by this page where no 
     await page.reload();
     await until("the cell", async () => (await words(cell(page, "dgx4", 6))) === "6 ◐ lee booked");
     await cell(page, "dgx4", 6).hover();
-    const tell = page.locator(".details").getByRole("button", { name: "tell me when it is free" });
+    const tell = page.locator(".details").getByRole("button", { name: "notify me when it is free" });
     assert.equal(await tell.getAttribute("class"), "main");
     await counts(page.locator(".details button", { hasText: /^book$/ }), 0);
     await tell.click();
-    await says(dialog(page).locator("h2"), "Tell me when dgx4:6 is free");
+    await says(dialog(page).locator("h2"), "Notify me when dgx4:6 is free");
     assert.ok(await dialog(page).getByRole("checkbox").isChecked());
     await looksRight(page, "book-tell");
     refused(page, 409); /* the demo has no channel */
-    await dialog(page).getByRole("button", { name: "Tell me" }).click();
-    await says(page.locator(".said"), "in line for dgx4:6. The hub has no Slack or mail address for you: keep this page open, or your place is lost.");
+    await dialog(page).getByRole("button", { name: "Notify me" }).click();
+    await says(page.locator(".said"), "You are in the queue for dgx4:6. The hub has no Slack or mail address for you: keep this page open, or you leave the queue.");
     assert.deepEqual(bodies.map((b) => [b.node, b.person, b.tell]), [["dgx4:6", "pia", true], ["dgx4:6", "pia", undefined]]);
 
     /* one goes on being in line after loading the page again, and sees it there */
     await page.goto(`${url}/bookings`);
-    await says(page.getByRole("region", { name: "Who is in line" }), /pia dgx4:6 .* next leave$/);
+    await says(page.getByRole("region", { name: "Users in the queue" }), /pia dgx4:6 .* next leave$/);
     await looksRight(page, "bookings-in-line");
     const gone = await fetch(`${url}/api/v1/bookings/${taken.body.id}?person=lee`, { method: "DELETE" });
     assert.equal(gone.status, 200);
-    await says(page.locator(".said"), /^dgx4:6 is free, and yours until ([\d-]+ )?\d\d:\d\d close$/);
-    assert.match((await page.evaluate(() => window.told))[0], /^dgx4:6 is free, and yours until/);
+    await says(page.locator(".said"), /^dgx4:6 is free and reserved for you until ([\d-]+ )?\d\d:\d\d close$/);
+    assert.match((await page.evaluate(() => window.told))[0], /^dgx4:6 is free and reserved for you until/);
     await page.locator(".said").getByRole("button", { name: "close" }).click();
-    await page.getByRole("button", { name: "give back dgx4:6" }).click();
+    await page.getByRole("button", { name: "release dgx4:6" }).click();
     await until("it is given back", async () => !(await json(`${url}/api/v1/waits`)).rows.some((w) => w.person === "pia"));
     clean(page);
 });
@@ -439,7 +439,7 @@ test("two turns are both said over the form that is open; only a place that is g
     const { y, height } = await dialog(page).boundingBox();
     assert.ok(Math.abs(y + height / 2 - page.viewportSize().height / 2) < 2, `the form stands in the middle: ${y}, ${height}`);
     await says(page.locator(".said").nth(0), /^dgx4:1 is free/);
-    await says(page.locator(".said").nth(2), "a place in line is lost: there is no wait 4 close");
+    await says(page.locator(".said").nth(2), "you are no longer in the queue: there is no wait 4 close");
     for (let i = 0; i < 3; i++) assert.ok(await isOnTop(page.locator(".said").nth(i)), `message ${i} lies behind the form`);
     await looksRight(page, "bookings-said-over-form");
     await page.locator(".said").nth(0).getByRole("button", { name: "close" }).click(); /* under the form, too */
@@ -465,8 +465,8 @@ test("a GPU that somebody is on offers to tell first and to book after it; a fre
     const busy = nodes.find((n) => n.name === "dgx1").devices.findIndex((d) => d.state === "busy" && !d.booking);
     await cell(page, "dgx1", busy).hover();
     await counts(page.locator(".details button.main"), 1);
-    assert.deepEqual(await page.locator(".details button:not(.close)").allInnerTexts(), ["tell me when it is free", "book"]);
-    await says(page.locator(".details button.main"), "tell me when it is free");
+    assert.deepEqual(await page.locator(".details button:not(.close)").allInnerTexts(), ["notify me when it is free", "book"]);
+    await says(page.locator(".details button.main"), "notify me when it is free");
     clean(page);
 });
 

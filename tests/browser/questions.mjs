@@ -47,12 +47,12 @@ const QUESTIONS = [
         const midnight = new Date().setHours(24, 0, 0, 0);
         assert.ok(made.from >= midnight && made.until <= midnight + DAY_MS, JSON.stringify(made));
     }],
-    ["Tell me when dgx3:0 is free", 2, 0, async (page, hand) => {
+    ["Notify me when dgx3:0 is free", 2, 0, async (page, hand) => {
         refused(page, 409); /* the demo has no channel: the page tells */
         await cell(page, "dgx3", 0).hover();
-        await hand.click(page.locator(".details").getByRole("button", { name: "tell me when it is free" }));
-        await hand.click(page.locator("dialog.book").getByRole("button", { name: "Tell me" }));
-        await says(page.locator(".said"), /^in line for dgx3:0/);
+        await hand.click(page.locator(".details").getByRole("button", { name: "notify me when it is free" }));
+        await hand.click(page.locator("dialog.book").getByRole("button", { name: "Notify me" }));
+        await says(page.locator(".said"), /^You are in the queue for dgx3:0/);
     }],
     ["Why is dgx5 red?", 0, 0, async (page) => {
         await says(page.locator("section[aria-label^=\"dgx5,\"]"), /driver does not answer/);
@@ -64,8 +64,8 @@ const QUESTIONS = [
         await until("those that are over, too", async () => /none|after/.test(await words(page.getByRole("region", { name: "Resolved" }))));
     }],
     ["Whom do I ask for an idle GPU?", 1, 0, async (page, hand) => {
-        await hand.click(view(page, "People"));
-        await says(page.getByRole("region", { name: "Held and idle" }).locator("tbody"), /dgx1:4 lee/);
+        await hand.click(view(page, "Users"));
+        await says(page.getByRole("region", { name: "idle GPUs" }).locator("tbody"), /dgx1:4 lee/);
     }],
 ];
 
