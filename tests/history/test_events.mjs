@@ -6,20 +6,20 @@ test("what happened: a range, a kind, a search, all in the URL", async (t) => {
     const { url } = await demo(t);
     const page = await open(t, `${url}/events`);
     const lines = page.locator(".events li");
-    await says(page.locator("h1"), /^\d+ events in the last week, \d+ of them trouble$/);
+    await says(page.locator("h1"), /^\d+ events in the last week, \d+ of them problems$/);
     await until("the driver that hung", async () => /dgx5 ✕ not responding: driver does not answer/.test(await page.locator(".events").innerText()));
     await looksRight(page, "events");
     await page.getByRole("button", { name: "1h" }).click();
-    await says(page.locator("h1"), /^3 events in the last hour, all of them trouble$/);
+    await says(page.locator("h1"), /^3 events in the last hour, all of them problems$/);
     await counts(lines, 3);
     await page.getByLabel("find").fill("DGX6");
-    await says(page.locator("h1"), /^1 event in the last hour, it is trouble$/);
+    await says(page.locator("h1"), /^1 event in the last hour, a problem$/);
     await says(lines, /dgx6 ✕ offline: no data for 1 m$/);
     await page.reload(); /* a link reproduces the view */
     await counts(lines, 1);
     assert.equal(await page.getByLabel("find").inputValue(), "DGX6");
     await page.getByLabel("show").selectOption("bookings");
-    await says(page.locator("h1"), "nothing like this happened in the last hour");
+    await says(page.locator("h1"), "no matching events in the last hour");
     await page.getByRole("button", { name: "show all" }).click();
     await counts(lines, 3);
     await page.getByRole("link", { name: "dgx5:2" }).click();

@@ -257,7 +257,7 @@ test("any metric can be drawn, and a time with nothing in it says so", async (t)
     await until("the URL says so", () => /m=util%2Cmem_used%2Cpower%2Ctemp%2Cclock_sm/.test(page.url()));
     await looksRight(page, "gpu-metrics");
     await page.goto(`${h.url}/gpu/${uuid}?from=1500000000000&to=1500003600000`);
-    await page.getByText("Nothing is stored of this time").waitFor();
+    await page.getByText("No data for this period").waitFor();
     await looksRight(page, "gpu-nothing");
 });
 
@@ -269,7 +269,7 @@ test("the whole cluster as it was: the slider, the URL, play, and back to now", 
     await page.waitForSelector(".cell");
     await page.waitForSelector(".use-strip path"); /* without a click */
     assert.ok((await page.locator(".time-axis span").count()) >= 4, "an axis");
-    const slider = page.getByLabel("Moment shown");
+    const slider = page.getByLabel("Time shown");
     await slider.evaluate((el) => {
         el.value = Number(el.max) - 6 * 3600000;
         el.dispatchEvent(new Event("input", { bubbles: true }));
@@ -329,7 +329,7 @@ for (const [what, of] of [
         const asked = Date.now() - 30 * 3600000;
         const page = await open(t, `${h.url}/?at=${of(asked)}`);
         await page.locator(".banner.past").waitFor();
-        const slider = page.getByLabel("Moment shown");
+        const slider = page.getByLabel("Time shown");
         await until("its hand is there", async () => Math.abs(Number(await slider.inputValue()) - asked) < 600000);
         assert.equal(await page.locator(".travel select").inputValue(), "1w"); /* the day does not have it */
         assert.doesNotMatch(await words(page.locator(".moment")), /^now /);
@@ -344,6 +344,6 @@ test("a GPU and a node nobody knows are said to be unknown", async (t) => {
     await page.getByText("There is no node called nowhere").waitFor();
     await looksRight(page, "node-unknown");
     await page.goto(h.url + "/events");
-    await page.getByText("nothing happened").waitFor();
+    await page.getByText("no events").waitFor();
     await looksRight(page, "events-none");
 });

@@ -23,7 +23,7 @@ test("the cluster's strip: who, work, without work, sorted, filtered, of a week"
     const page = await open(t, h.url, { width: 1440, height: 900 });
     await page.getByRole("link", { name: "History" }).click();
     await counts(rows(page), 12);
-    await says(page.locator("h1"), /^What every GPU did, and whose it was 12 GPUs, .* – now$/);
+    await says(page.locator("h1"), /^GPU history 12 GPUs, .* – now$/);
     await until("people", async () => (await page.locator(".holder em").count()) > 10);
     assert.ok((await page.locator(".night-track .unworked").count()) > 0);
     assert.ok((await page.locator("path.shade9").count()) > 0);
@@ -162,7 +162,7 @@ test("where no node has a GPU it says so, and does not ask for a first node", as
         await r.fulfill({ response: answer, json: { ...(await answer.json()), rows: [] } });
     });
     await page.goto(`${h.url}/history`);
-    await says(page.locator(".empty"), "No node has a GPU yet Which nodes there are is under Now.");
+    await says(page.locator(".empty"), "No node has a GPU yet For the nodes see Now.");
     clean(page);
 });
 

@@ -7,6 +7,6 @@ export const say = {
     noEnd: "no end reported",
     jobs: "jobs",
     parts: (n) => `${n} ${n === 1 ? "part" : "parts"}`,
-    moreJobs: (n) => `and ${n} more jobs, from before`,
-    tooMany: "there were more than can be shown at once: zoom in",
+    moreJobs: (n) => `and ${n} earlier jobs`,
+    tooMany: "too many to show: zoom in",
 };
