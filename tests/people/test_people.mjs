@@ -10,7 +10,7 @@ test("who holds what now, with how much memory, since when, and where", async (t
     const page = await open(t, h.url + "/people");
     await page.waitForSelector(".people tbody tr");
     await says(page.locator(".banner"), /^DEMO/);
-    await says(page.locator("h1"), /^\d+ people hold \d+ GPUs$/);
+    await says(page.locator("h1"), /^\d+ users hold \d+ GPUs$/);
     await says(page.locator(".people tbody tr").first(), /^tom 8 [\d.]+ (GiB|TiB) .+ dgx3/); /* most GPUs first */
     const lee = page.locator(".people tr", { hasText: "lee" });
     await says(lee, /^lee 1 ◐ 1 /);
@@ -41,11 +41,11 @@ test("a person's page: what they hold, used, ran and booked, and who can change 
     await says(page.locator(".lead .sentence"), new RegExp(`^holds ${held.length} GPUs on dgx1, for `));
     await counts(page.locator(".held-on .cell"), held.length);
     assert.match(await page.locator(".held-on .cell").first().getAttribute("aria-label"), /^dgx1 GPU \d: /);
-    await says(page.getByLabel("Usage of 30 days"), /^30 days.* \d+ % busy held [\d,]+\.\d h busy /);
-    await until("a bar a day", async () => (await page.getByLabel("GPU-hours a day").locator("g").count()) >= 7);
-    await says(page.getByLabel("Runs", { exact: true }).locator("tbody tr").filter({ hasText: "still there" }).first(), /^train\.py record dgx1:0,1,2,3 .+ still there [\d.]+ GiB$/);
+    await says(page.getByLabel("Usage in 30 days"), /^30 days.* \d+ % busy held [\d,]+\.\d h busy /);
+    await until("a bar a day", async () => (await page.getByLabel("GPU-hours per day").locator("g").count()) >= 7);
+    await says(page.getByLabel("Runs", { exact: true }).locator("tbody tr").filter({ hasText: "still running" }).first(), /^train\.py record dgx1:0,1,2,3 .+ still running [\d.]+ GiB$/);
     await says(page.locator(".book-list tbody tr"), /^kim dgx2:0 /);
-    await says(page.getByLabel("Who can change this"), "who can change this Anybody can book in kim's name. Only kim and admins can silence kim's critical alerts. Log in");
+    await says(page.getByLabel("permissions"), "permissions All users can book in kim's name. Only kim and admins can silence kim's critical alerts. Log in");
     assert.match(await page.title(), /^kim · /);
     for (const [width, dark] of [[1440, false], [1024, true], [390, false], [390, true]]) {
         await page.setViewportSize({ width, height: 900 });
@@ -56,7 +56,7 @@ test("a person's page: what they hold, used, ran and booked, and who can change 
     await says(page.locator("h1"), "vision team");
     await says(page.getByLabel("Members").locator("tbody"), /kim [\d,.]+ \d+ %/);
     assert.deepEqual((await page.getByLabel("Members").locator("tbody th").allInnerTexts()).sort(), ["ana", "kim", "lee"]);
-    await says(page.getByLabel("Runs", { exact: true }).locator("tbody"), /finetune\.py record ana dgx1:5,6,7 .*, still there.*finetune\.py record ana dgx6:0,1 .* end not known/);
+    await says(page.getByLabel("Runs", { exact: true }).locator("tbody"), /finetune\.py record ana dgx1:5,6,7 .*, still running.*finetune\.py record ana dgx6:0,1 .* end unknown/);
     await looksRight(page, "team-390");
     const refuse = (route) => route.fulfill({ status: 503, json: { detail: "the hub is starting" } });
     refused(page, 503);
@@ -70,7 +70,7 @@ test("a person's page: what they hold, used, ran and booked, and who can change 
     await says(page.locator(".one .error"), "the hub is starting");
     await page.unroute("**/api/v1/usage?*", refuse);
     await page.goto(h.url + "/person/nobody-here");
-    await page.getByText("Nothing is known of nobody-here").waitFor();
+    await page.getByText("No data about nobody-here").waitFor();
     clean(page);
 }, 240000);
 
@@ -110,7 +110,7 @@ test("who is logged in finds their own things first", async (t) => {
     await says(page.locator(".top nav a").first(), "Mine");
     await page.getByRole("link", { name: "Mine" }).click();
     await until("their page", () => new URL(page.url()).pathname === "/person/kim");
-    await page.getByText("Nothing is known of kim").waitFor();
+    await page.getByText("No data about kim").waitFor();
     assert.equal(await page.locator(".top nav a").first().getAttribute("aria-current"), "page");
     clean(page);
 });
@@ -118,7 +118,7 @@ test("who is logged in finds their own things first", async (t) => {
 test("nobody on anything is said, not an empty table", async (t) => {
     const h = await hub(t);
     const page = await open(t, h.url + "/people");
-    await page.getByText("Nobody holds a GPU just now").waitFor();
+    await page.getByText("No GPU is in use now").waitFor();
     await looksRight(page, "people-nobody");
 });
 
@@ -154,14 +154,14 @@ test("an admin joins a machine that was set up anew, and deletes one that never 
     await run(t, "/usr/bin/python3", path.join(TOP, "tests/people/twins.py"), h.url, await token(t, h, "enroll"));
     const page = await open(t, h.url + "/node/dgx7~2");
     await page.getByText("has GPUs that belonged to dgx7").first().waitFor();
-    assert.equal(await page.getByRole("button", { name: "Join the two" }).count(), 0); /* not for everybody */
+    assert.equal(await page.getByRole("button", { name: "Merge the two" }).count(), 0); /* not for everybody */
     await page.goto(h.url + "/login?to=" + encodeURIComponent("/node/dgx7~2"));
     await page.getByLabel("Token").fill(await token(t, h, "admin"));
     await page.keyboard.press("Enter");
-    await page.getByRole("button", { name: "Join the two" }).click();
+    await page.getByRole("button", { name: "Merge the two" }).click();
     await page.getByRole("button", { name: "No", exact: true }).click(); /* asked twice */
-    await page.getByRole("button", { name: "Join the two" }).click();
-    await page.getByRole("button", { name: "It is dgx7: give it that history" }).click();
+    await page.getByRole("button", { name: "Merge the two" }).click();
+    await page.getByRole("button", { name: "Merge: move the history of dgx7 to this node" }).click();
     await until("one node less", async () => (await json(h.url + "/api/v1/nodes")).map((n) => n.name).join() === "dgx7,ghost");
     await until("its name", async () => (await words(page.locator("h1"))).startsWith("dgx7 "));
     await counts(page.getByText("belonged to"), 0);
@@ -180,11 +180,11 @@ test("an admin adds a node: a command to paste, and the node appears by itself",
     await page.getByRole("link", { name: "Log in", exact: true }).click();
     await page.getByLabel("Token").fill(await token(t, h, "admin"));
     await page.keyboard.press("Enter");
-    await page.getByRole("button", { name: "Make the command" }).waitFor();
+    await page.getByRole("button", { name: "Create the command" }).waitFor();
     await until("back where one was", () => new URL(page.url()).pathname === "/add");
     await looksRight(page, "add");
     await page.getByLabel(/^Note/).fill("rack 4");
-    await page.getByRole("button", { name: "Make the command" }).click();
+    await page.getByRole("button", { name: "Create the command" }).click();
     await says(page.locator(".copy code"), /^curl -fsS http:\/\/gpu-hub\.example:8765\/install \| sh -s -- mst_\w{8}_\S{43}$/);
     await page.setViewportSize({ width: 390, height: 800 });
     await looksRight(page, "add-command");

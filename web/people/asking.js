@@ -92,8 +92,8 @@ export function Idle() {
     if (wrong) return html`<p class="error" role="alert">${wrong.detail}</p>`;
     if (!got) return null;
     const worth = rows.reduce((t, r) => t + (r.cost ?? 0), 0);
-    return html`<section class="asking" role="region" aria-label=${say.heldIdle}>
-        <h2>${say.heldIdle}</h2>
+    return html`<section class="asking" role="region" aria-label=${say.idleGpus}>
+        <h2>${say.idleGpus}</h2>
         <div class="controls"><${Choice} name="longer" label=${say.longerThan} options=${LONGER} value=${longer} otherwise="30m" />
             <span class="dim">${rows.length ? say.gpusWorth(rows.length, priced ? `${number(worth, 2)} ${currency}` : "") : say.none}</span></div>
         ${rows.length > 0 && html`<div class="scroll"><table class="asked">

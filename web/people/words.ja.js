@@ -29,6 +29,7 @@ export const say = {
     upTo: (n) => `${n} 以下`,
     moreThanThat: "それ以上",
     heldIdle: "稼働なしの占有",
+    idleGpus: "稼働なしの占有",
     longerThan: "継続時間",
     gpusWorth: (n, worth) => `${n} GPU${worth && `、${worth} 相当`}`,
     none: "なし",
