@@ -22,7 +22,7 @@ test("a table with its sum, a chart over time, sorted by any column", async (t) 
     const page = await open(t, url + "/usage?last=7d", { width: 1600, height: 1000 });
     await rows(page).first().waitFor();
     await says(page.locator("h1"), /^[\d,]+\.\d h of GPU time held in the last 7 days, \d+ % of them busy, efficiency \d+ %(, records since .+)?$/);
-    await says(page.locator(".usage thead"), /^person held ↓ h busy h effective h tensor h idle h long idle h memory GiB h energy kWh per eff\. hour kWh cost EUR CO₂ kg share busy efficiency$/);
+    await says(page.locator(".usage thead"), /^user held ↓ h busy h effective h tensor h idle h long idle h memory GiB h energy kWh per eff\. hour kWh cost EUR CO₂ kg share busy efficiency$/);
     let held = 0;
     let before = Infinity;
     for (const row of await rows(page).all()) {
@@ -43,9 +43,9 @@ test("a table with its sum, a chart over time, sorted by any column", async (t) 
             await page.emulateMedia({ colorScheme });
             await looksRight(page, `usage-${width}-${colorScheme}`);
         }
-    await page.getByRole("table").getByRole("button", { name: "person" }).click();
+    await page.getByRole("table").getByRole("button", { name: "user" }).click();
     await until("they are in order", async () => {
-        const known = (await rows(page).locator("th").allInnerTexts()).filter((n) => n !== "nobody known");
+        const known = (await rows(page).locator("th").allInnerTexts()).filter((n) => n !== "unknown user");
         return known.length > 1 && `${known}` === `${[...known].sort()}`;
     });
     await until("the URL says so", () => new URL(page.url()).search === "?last=7d&sort=name");
@@ -59,7 +59,7 @@ test("the URL has it all: by whom, which time, what the bars are; CSV is the sam
     await says(page.locator(".usage thead"), /^node held ↓ h busy h effective h tensor h idle h long idle h free h booked, unused h offline h /);
     assert.equal(await page.locator("select[name=of]").inputValue(), "free");
     await page.getByRole("group", { name: "by" }).getByRole("button", { name: "team" }).click();
-    await page.getByText("counts in both; the sum counts everybody once").waitFor();
+    await page.getByText("counts in both; the total counts each user once").waitFor();
     await until("the URL says so", () => new URL(page.url()).searchParams.get("by") === "team");
     await until("the teams", async () => (await words(rows(page).first())).match(/^(robotics|vision|language)/));
     const csv = await page.getByRole("link", { name: "table" }).getAttribute("href");
@@ -100,9 +100,9 @@ test("down to the ground: a team, a person of it, the GPUs, a day of them", asyn
 test("who to ask for a GPU, in words and marks", async (t) => {
     const { url } = await theDemo();
     const page = await open(t, url + "/people");
-    const table = page.getByRole("region", { name: "People and their GPUs" });
+    const table = page.getByRole("region", { name: "Users and their GPUs" });
     await table.waitFor();
-    await says(table, /^person booked held now 2 h 24 h 1 week tom ▮▮▮ 8\.0 /);
+    await says(table, /^user booked held now 2 h 24 h 1 week tom ▮▮▮ 8\.0 /);
     for (const [width, height] of [[1280, 900], [390, 844]]) {
         await page.setViewportSize({ width, height });
         await table.scrollIntoViewIfNeeded();
@@ -135,9 +135,9 @@ test("names are just names, also where they are counted; what is held without wo
     }
     await looksRight(page, "usage-evil");
     await page.goto(h.url + "/people");
-    const idle = page.getByRole("region", { name: "Held and idle" });
+    const idle = page.getByRole("region", { name: "idle GPUs" });
     await until("the idle one, and what its worth is counted in", async () => (await idle.count()) && /EUR idles:0/.test(await words(idle)));
-    await says(idle, /^held and idle for longer than .* 1 GPU, worth \d\.\d\d EUR GPU held by idle for memory program worth EUR idles:0 <img src=x onerror=boom\(\)> [23] h .*1 GiB python [456]\.\d\d$/);
+    await says(idle, /^idle GPUs for longer than .* 1 GPU, cost \d\.\d\d EUR GPU user idle for memory program cost in EUR idles:0 <img src=x onerror=boom\(\)> [23] h .*1 GiB python [456]\.\d\d$/);
     await looksRight(page, "people-idle");
     await page.locator("select[name=longer]").selectOption("8h");
     await until("none for so long", async () => / none$/.test(await words(idle)));
@@ -148,7 +148,7 @@ test("names are just names, also where they are counted; what is held without wo
 test("on the first day, without anything, it says so", async (t) => {
     const h = await hub(t);
     const page = await open(t, h.url + "/usage");
-    await page.getByText("Nothing is counted in this time").waitFor();
+    await page.getByText("No usage in this period").waitFor();
     await says(page.locator("h1"), "usage in the last 30 days");
     await looksRight(page, "usage-none");
 });
@@ -167,7 +167,7 @@ test("trends: use, power and free over weeks, a week hour by hour, months with t
     assert.match(await page.locator(".stack").nth(1).locator("g").nth(at).locator("title").nth(1).textContent(), new RegExp(`, effective: ${effective.toFixed(1)} GPUs$`));
     const tensor = (days[at].tensor * 1000) / (days[at + 1].at - days[at].at);
     assert.match(await page.locator(".stack").nth(2).locator("g").nth(at).locator("title").nth(1).textContent(), new RegExp(`, tensor: ${tensor.toFixed(1)} GPUs$`));
-    await page.getByRole("heading", { name: "GPUs with busy tensor pipes on average, each day" }).waitFor();
+    await page.getByRole("heading", { name: "average GPUs with busy tensor pipes per day" }).waitFor();
     await until("power", async () => /kW$/.test(await page.locator(".stack").nth(3).locator("title").first().textContent()));
     assert.equal(await page.locator(".week tbody tr").count(), 7);
     assert.equal(await page.locator(".week tbody td").count(), 7 * 24);
@@ -187,7 +187,7 @@ test("trends: use, power and free over weeks, a week hour by hour, months with t
     assert.match(await page.locator(".week tbody tr").nth(weekday(some)).locator("td").nth(hour(some)).getAttribute("title"), /: tensor pipes busy: \d+\s% of all$/);
     await page.getByLabel("show").selectOption("power");
     await until("it is in the URL", () => new URL(page.url()).search === "?of=power");
-    await says(page.getByLabel("Months", { exact: true }).locator("thead"), /^month GPUs held before busy of them before GPUs free before power before GPU-hours held effective h tensor h energy kWh cost EUR$/);
+    await says(page.getByLabel("Months", { exact: true }).locator("thead"), /^month GPUs held before of which busy before GPUs free before power before GPU-hours held effective h tensor h energy kWh cost EUR$/);
     await says(page.getByLabel("Months", { exact: true }).locator("tbody tr").first(), /^\d{4}-\d\d so far (records since \S+ \S+ )?[\d.]+ /);
     for (const [width, colorScheme] of [[1440, "light"], [1024, "dark"], [390, "light"], [390, "dark"]]) {
         await page.setViewportSize({ width, height: 1000 });
@@ -221,13 +221,13 @@ test("trends: GPUs that come and go, a day that is not over, a month that is mis
     const held = page.getByLabel("Months", { exact: true }).locator("tbody tr td:nth-of-type(-n+2)");
     await until("the months", async () => (await held.count()) === 6);
     assert.deepEqual(await held.allInnerTexts(), ["0.8", "1.0", "1.0", "–", "1.0", "–"]);
-    await page.getByText("7 hours of nodes are still being counted; days, hours and months of UTC").waitFor();
+    await page.getByText("7 hours of nodes not counted yet; days, hours and months of UTC").waitFor();
     assert.equal(await page.locator(".stack .partial").count(), 0);
     from = day(1) + 12 * 3600000; /* the first day's records begin at noon: its means are of half a day */
     await until("the mean of what there is", async () => /free: 1\.0 GPUs$/.test(await bars.nth(0).locator("title").nth(3).textContent()));
     await until("it is hatched", async () => (await page.locator(".stack").first().locator(".partial").count()) === 1);
     await says(page.locator("h1"), /75 % of all GPU time was held, 25 % busy in the last 4 weeks, records since 2026-10-01 12:00/);
-    await page.getByText(/mean since .*, when records begin/).waitFor();
+    await page.getByText(/mean since .*, when records start/).waitFor();
     from = null;
     rows[1].free = rows[1].wall; /* it is counted meanwhile */
     waiting = 0;
