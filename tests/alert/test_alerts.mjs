@@ -39,8 +39,8 @@ async function logIn(t, page, h, ...who) {
 test("nothing is wrong is said, and nothing is counted", async (t) => {
     const h = await hub(t);
     const page = await open(t, h.url + "/alerts");
-    await page.getByText("log in first").waitFor();
-    await says(page.locator("h1"), "nothing is wrong");
+    await page.getByText("To silence alerts").waitFor();
+    await says(page.locator("h1"), "no alerts");
     await says(tab(page), "Alerts");
     assert.equal(await tab(page).getAttribute("aria-current"), "page");
     await looksRight(page, "alerts-nothing");
@@ -58,9 +58,9 @@ test("the worst first, where it is and what to do; what is over is shown on requ
     await until("the header counts", async () => (await words(tab(page))) === "Alerts 4");
     await page.keyboard.press("g");
     await page.keyboard.press("a");
-    await until("four", async () => (await rows(page, "What is wrong").count()) === 4);
+    await until("four", async () => (await rows(page, "Active alerts").count()) === 4);
     await says(page.locator("h1"), "2 warnings, 2 info");
-    const first = rows(page, "What is wrong").first();
+    const first = rows(page, "Active alerts").first();
     const all = await json(h.url + "/api/v1/alerts");
     const worst = all.rows.find((r) => r.rule === "second");
     assert.ok((await words(first)).startsWith(`! warning ${worst.place} for `), await words(first));
@@ -80,7 +80,7 @@ test("the worst first, where it is and what to do; what is over is shown on requ
 
     await nodes.stop("SIGKILL"); /* both are down: the most severe alerts */
     await until("both are down", async () => (await words(page.locator("h1"))) === "2 critical, 2 warnings, 2 info");
-    const down = rows(page, "What is wrong").first();
+    const down = rows(page, "Active alerts").first();
     await says(down, /^‼\uFE0E? critical \S+ for .* is offline/);
     await says(tab(page), "Alerts 6");
 
@@ -112,13 +112,13 @@ test("people, nodes and GPUs that an alert names are links", async (t) => {
         { ...one, id: 2, rule: "own", place: b, node_id: nodes[1].id, person: `ana, ${EVIL}`, text: `${b} is slow` },
     ] } }));
     await page.goto(h.url + "/alerts");
-    const ways = (i) => rows(page, "What is wrong").nth(i).getByRole("link").evaluateAll((all) => all.map((link) => [link.textContent, new URL(link.href).pathname]));
-    await until("both", async () => (await rows(page, "What is wrong").count()) === 2);
+    const ways = (i) => rows(page, "Active alerts").nth(i).getByRole("link").evaluateAll((all) => all.map((link) => [link.textContent, new URL(link.href).pathname]));
+    await until("both", async () => (await rows(page, "Active alerts").count()) === 2);
     await until("the nodes are known", async () => (await ways(0)).length === 4);
     const second = nodes[1].devices.find((d) => d.index === 1);
     assert.deepEqual(await ways(0), [[`${a}:0,1`, `/node/${a}`], ["lee", "/person/lee"], ["kim", "/person/kim"], [`${b}:1`, `/gpu/${second.uuid}`]]);
     assert.deepEqual(await ways(1), [[b, `/node/${nodes[1].id}`], ["ana", "/person/ana"], [EVIL, `/person/${encodeURIComponent(EVIL)}`]]);
-    await says(rows(page, "What is wrong").nth(1), /own · about ana, /);
+    await says(rows(page, "Active alerts").nth(1), /own · about ana, /);
     await page.locator(".alert a", { hasText: "kim" }).focus();
     await page.keyboard.press("Enter");
     await until("kim's page", () => page.url().endsWith("/person/kim"));
@@ -137,13 +137,13 @@ test("a member silences an alert with a reason and an end, and ends it; what is 
     await page.keyboard.type(`we know ${EVIL}`);
     await dialog(page).getByRole("button", { name: "1 d" }).click();
     await looksRight(page, "alerts-form");
-    await dialog(page).getByLabel("for how long", { exact: true }).first().fill("soon");
+    await dialog(page).getByLabel("duration", { exact: true }).first().fill("soon");
     await dialog(page).getByRole("button", { name: "Silence" }).click();
     await says(dialog(page).getByRole("alert"), /'soon' is not a length of time/);
     assert.equal(await dialog(page).locator("[name=reason]").inputValue(), `we know ${EVIL}`);
     refused(page, 400);
     await dialog(page).getByRole("button", { name: "1 d" }).click();
-    await dialog(page).getByLabel("why").press("Enter");
+    await dialog(page).getByLabel("reason").press("Enter");
     await dialog(page).waitFor({ state: "detached" });
     await until("it is silenced", async () => (await rows(page, "Silenced").count()) === 1);
     await says(rows(page, "Silenced"), /second · silenced by kim until /);
@@ -163,7 +163,7 @@ test("a member silences an alert with a reason and an end, and ends it; what is 
     await page.getByRole("button", { name: "silence something else" }).click();
     await page.waitForFunction(() => document.activeElement?.name === "rule");
     await page.keyboard.type("*");
-    await dialog(page).getByLabel("why").fill("maintenance");
+    await dialog(page).getByLabel("reason").fill("maintenance");
     await page.context().clearCookies();
     await dialog(page).getByRole("button", { name: "Silence" }).click();
     await says(dialog(page).getByRole("alert"), /token/);
