@@ -137,7 +137,7 @@ class Audit(lib.Case):
         self.assertEqual([e for e in map(json.loads, out.splitlines()) if e["role"] != "local"], rows[::-1])
         table = self.run_ok(lib.MUSTER, "audit", "--person", "kim", *data, env=own).splitlines()
         self.assertEqual(len(table), 2)
-        self.assertRegex(table[0], r"^TIME +PERSON")
+        self.assertRegex(table[0], r"^TIME +USER")
         self.assertRegex(table[1], r"kim .*127\.0\.0\.1.* 403 .*POST /api/v1/tokens")
         self.assertIn("no such entry", self.run_ok(lib.MUSTER, "audit", "--person", "nobody", *data, env=own))
         self.assertNotEqual(self.run_any(lib.MUSTER, "audit", *data, env={"MUSTER_TOKEN": self.member})[0], 0)

@@ -7,7 +7,7 @@ test("without a token every address shows the login form", async (t) => {
     const page = await open(t, h.url);
     for (const path of ["/", "/history", "/run/abc", "/node/abc", "/gpu/abc", "/person/kim", "/add", "/gpu_table", "/no/such/place", "/states/abc", "/api/v1/state"]) {
         await page.goto(h.url + path);
-        await page.getByText("Reading this hub needs a token.").waitFor();
+        await page.getByText("To view this hub you need a token.").waitFor();
         assert.deepEqual(await page.locator("main h1, main h2").allTextContents(), ["Log in"], path);
         assert.equal(new URL(page.url()).pathname, path);
     }
@@ -36,7 +36,7 @@ test("who logs in stays at the address, and has the form again when the token is
     await page.goto(h.url + "/");
     await page.getByText("Add the first one").waitFor();
     await run(t, MUSTER, "token", "revoke", reader.slice(4, 12), "--data", h.dir);
-    await page.getByText("Reading this hub needs a token.").waitFor();
+    await page.getByText("To view this hub you need a token.").waitFor();
     await counts(page.locator(".lost-line"), 0);
     refused(page, 401);
     clean(page);

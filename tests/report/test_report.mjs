@@ -8,7 +8,7 @@ test("reports are listed, shown and downloaded; what companies had is a table in
     const page = await open(t, h.url + "/usage", { width: 1440, height: 900 });
     await page.getByRole("link", { name: "reports", exact: true }).click();
     await says(page.locator("h1"), "1 report");
-    await says(page.locator(".reports tbody tr").first(), /^daily usage by person of a day on request, \S+ nobody no channel never HTML text PNG$/);
+    await says(page.locator(".reports tbody tr").first(), /^daily usage by person per day, not scheduled, \S+ no recipients no channel never HTML text PNG$/);
     await says(page.locator(".report-text"), /^muster: usage by person, .* kim /);
     await until("its chart", () => page.locator(".report-picture").evaluate((i) => i.complete && i.naturalWidth > 100));
     const url = await page.getByRole("link", { name: "HTML" }).first().getAttribute("href");
@@ -35,7 +35,7 @@ test("where none is set up it is said how", async (t) => {
     const h = await hub(t);
     const page = await open(t, h.url + "/reports");
     await says(page.locator("h1"), "no reports");
-    await page.getByText("The section reports of muster.yaml").waitFor();
+    await page.getByText("Add them under reports in muster.yaml:").waitFor();
     assert.equal(await page.locator(".error").count(), 0);
     clean(page); /* nothing is asked for that is not there */
 });

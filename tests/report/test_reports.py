@@ -229,7 +229,7 @@ class Reports(Base):
         inside = re.search(r'<img src="data:image/png;base64,([^"]+)"', page)
         self.assertEqual(base64.b64decode(inside.group(1)), png)
         self.assertEqual(re.findall(r'(?:src|href)="(?!data:)', page), [])  # nothing is loaded
-        self.assertIn("PERSON HELD BUSY% EFFECTIVE TENSOR IDLE", " ".join(re.sub("<[^>]*>", " ", page).split()))  # neither without the other
+        self.assertIn("USER HELD BUSY% EFFECTIVE TENSOR IDLE", " ".join(re.sub("<[^>]*>", " ", page).split()))  # neither without the other
         self.assertIn("Effective: hours times efficiency.", text)
         self.assertIn("Tensor: hours times the share of time that tensor pipes worked.", text)
         team = self.run_ok(lib.MUSTER, "reports", "show", "vision", env=env)

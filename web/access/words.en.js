@@ -3,14 +3,14 @@
 
 export const say = {
     loggedIn: "You are logged in",
-    asWhom: (person, role) => `as ${person ?? "nobody by name"}, role ${role}.`,
+    asWhom: (person, role) => `as ${person ?? "a token without a user"}, role ${role}.`,
     logOut: "Log out",
     logOutAll: "Log out everywhere",
-    logOutMeans: "This browser's session ends on the hub; “everywhere” ends those of your other browsers, too.",
+    logOutMeans: "This ends the session of this browser on the hub; “everywhere” also ends the sessions of your other browsers.",
     logIn: "Log in",
-    readOpen: "Reading this hub needs no login.",
-    readToken: "Reading this hub needs a token.",
+    readOpen: "You can view this hub without logging in.",
+    readToken: "To view this hub you need a token.",
     token: "Token",
-    oneMoment: "one moment",
-    aboutTokens: (member, admin, reader) => ["A token is made on the hub: ", member, ", ", admin, ", or ", reader, " for a screen on the wall. This browser keeps a cookie in its place, never the token."],
+    oneMoment: "loading …",
+    aboutTokens: (member, admin, reader) => ["To book GPUs or silence alerts, ask your admin for a token. The admin creates it on the hub: ", member, ", ", admin, ", or ", reader, " for a screen on the wall. This browser stores a cookie, not the token."],
 };
