@@ -60,15 +60,15 @@ static bool take(struct top *t, const struct item *i)
     if (ANY(a->n, k, a->v[k].pid == f->pid))
         return true; /* count a process on several GPUs once */
     if (a->n == AIM_MAX) {
-        snprintf(a->said, sizeof(a->said), "at most %d at once", AIM_MAX);
+        snprintf(a->said, sizeof(a->said), "at most %d processes at once", AIM_MAX);
         return false;
     }
     int fd = t->feed->aim(t->feed->arg, f->pid, f->start_ms);
     if (fd < 0) {
         snprintf(a->said, sizeof(a->said),
-                 fd == -EPERM   ? "%d is not yours"
-                 : fd == -ESRCH ? "%d has ended"
-                                : "%d cannot be reached: %s",
+                 fd == -EPERM   ? "process %d belongs to another user"
+                 : fd == -ESRCH ? "process %d has ended"
+                                : "process %d cannot be reached: %s",
                  f->pid, strerror(-fd));
         return false;
     }
@@ -86,19 +86,18 @@ void aim_begin(struct top *t)
     a->said[0] = 0;
     let_go(a);
     if (!t->feed->aim) {
-        snprintf(a->said, sizeof(a->said),
-                 "signals are for this machine's processes: run muster top there, without --hub");
+        snprintf(a->said, sizeof(a->said), "signals need muster top on the machine of the process, without --hub");
         return;
     }
     if (p->at >= t->n_items || !t->items[p->at].p) {
-        snprintf(a->said, sizeof(a->said), "no process is chosen: p lists them");
+        snprintf(a->said, sizeof(a->said), "no process is selected: p lists them");
         return;
     }
     for (size_t i = 0; i < t->n_items && good; i++)
         if (a->n_tags ? aim_tagged(a, t->items[i].id) : i == p->at)
             good = take(t, &t->items[i]);
     if (good && !a->n)
-        snprintf(a->said, sizeof(a->said), "what was tagged is not in this list any more");
+        snprintf(a->said, sizeof(a->said), "the tagged processes are no longer in this list");
     if (!good)
         let_go(a);
     a->asking = a->n > 0;
@@ -121,7 +120,7 @@ static void fire(struct top *t)
         snprintf(a->said, sizeof(a->said), "sent %s to %zu of %zu: %s", signals[a->sig].word, sent, a->n,
                  strerror(-why));
     else if (gone)
-        snprintf(a->said, sizeof(a->said), "sent %s to %zu; %zu had ended already", signals[a->sig].word, sent, gone);
+        snprintf(a->said, sizeof(a->said), "sent %s to %zu; %zu had already ended", signals[a->sig].word, sent, gone);
     else
         snprintf(a->said, sizeof(a->said), "sent %s to %zu process%s", signals[a->sig].word, sent,
                  sent == 1 ? "" : "es");

@@ -51,11 +51,11 @@ const struct opt_cmd top_help = {
     .summary = "show a live screen of this machine, or of a hub's cluster",
     .args = "[FILTER…]",
     .about =
-        "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub. With one, "
-        "and where there is no GPU driver and a hub runs on this machine, it shows every node, live.\n\n"
-        "Keys: o overview, d devices, p processes, u people, h history, e events, a alerts; Enter looks nearer, Esc "
-        "goes back; / filters, s sorts, r turns the order round, space pauses, + and - set the speed, c many to a "
-        "line, ? lists them all, q quits. W keeps view, order and speed for the next time, in "
+        "Without --hub (or MUSTER_HUB) it reads this machine and needs no hub. With a hub it shows "
+        "every node, live; also if this machine has no GPU driver, but runs a hub.\n\n"
+        "Keys: o overview, d devices, p processes, u people, h history, e events, a alerts; Enter shows more, Esc "
+        "goes back; / filters, s sorts, r reverses the order, space pauses, + and - set the speed, c shows many per "
+        "line, ? lists them all, q quits. W saves view, order and speed for the next start, in "
         "$XDG_CONFIG_HOME/muster/top.env (or ~/.config). NO_COLOR in the environment means no colours.",
     .examples = "muster top  # this machine\n"
                 "muster top --hub http://hub:8765  # every node\n"
@@ -96,7 +96,7 @@ static void save(const struct top *t, char said[160])
     AUTO_BUF b = BUF_INIT(8192);
     const struct opt *o = opt_find(top_opts, str_of("every"));
 
-    buf_addf(&b, "# what `muster top` begins with; written by its key W\n");
+    buf_addf(&b, "# settings that `muster top` starts with; its key W writes them\n");
     buf_addf(&b, "MUSTER_VIEW=%s\nMUSTER_EVERY=%s\n", look_words[t->look], opt_number(o, t->every_ms, every));
     buf_addf(&b, "MUSTER_COMPACT=%s\nMUSTER_TREE=%s\n", t->compact ? "true" : "false", t->tree ? "true" : "false");
     buf_addf(&b, "MUSTER_SPAN=%s\nMUSTER_SORT=", history_words[t->span]);
@@ -105,7 +105,7 @@ static void save(const struct top *t, char said[160])
                  list_order_word((enum look)l, t->order[l]));
     buf_addc(&b, '\n');
     if (!settings_path(path)) {
-        snprintf(said, 160, "not kept: HOME is not set");
+        snprintf(said, 160, "not saved: HOME is not set");
         return;
     }
     char *slash = strrchr(path, '/');
@@ -114,7 +114,7 @@ static void save(const struct top *t, char said[160])
     *slash = '/';
     if (r == 0)
         r = file_write(path, 0600, b.p, b.len, &err);
-    snprintf(said, 160, r < 0 ? "not kept: %.140s" : "kept in %.140s", r < 0 ? err.msg : path);
+    snprintf(said, 160, r < 0 ? "not saved: %.140s" : "saved in %.140s", r < 0 ? err.msg : path);
 }
 
 /* Formats the order of a view: "processes:-sm". */
@@ -281,7 +281,7 @@ static int show(void)
     bool hub = client_shows_hub(&conf.client);
 
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-        return cli_fail(&top_help, EXIT_USAGE, "it needs a terminal; `muster ls` is for pipes");
+        return cli_fail(&top_help, EXIT_USAGE, "it needs a terminal; for pipes use `muster ls`");
     /* No other code may write to the terminal meanwhile, including the collector. */
     AUTO_CLOSE int loud = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (quiet >= 0)
@@ -315,7 +315,7 @@ static int parse(int argc, char **argv, int *ret_argi)
         r = opt_args_mixed(top_opts, &conf, argc, argv, ret_argi, &err);
     for (size_t i = 0; r == 0 && i < conf.sort.n; i++)
         if (!set_sort(&scratch, str_of(conf.sort.v[i])))
-            r = err_set(&err, -EINVAL, "--sort '%.60s' is not VIEW:COLUMN, as processes:sm or devices:-util",
+            r = err_set(&err, -EINVAL, "--sort '%.60s' is not VIEW:COLUMN, e.g. processes:sm or devices:-util",
                         conf.sort.v[i]);
     if (r < 0)
         return cli_fail(&top_help, EXIT_USAGE, "%s", err.msg);

@@ -276,13 +276,13 @@ static bool hub_read(void *arg)
     f->listing = (f->listing || news.begun) && !news.whole;
     stream_news_merge(&f->now, &news);
     if (said.connected && f->listing)
-        snprintf(f->status, sizeof(f->status), "%zu nodes, and more are coming", f->now.nodes.n);
+        snprintf(f->status, sizeof(f->status), "%zu nodes; receiving more", f->now.nodes.n);
     else if (said.connected)
         f->status[0] = 0;
     else if (said.why[0])
         snprintf(f->status, sizeof(f->status), "%s; trying again", said.why);
     else
-        snprintf(f->status, sizeof(f->status), "asking %s…", client_url(&f->conf));
+        snprintf(f->status, sizeof(f->status), "connecting to %s…", client_url(&f->conf));
     pthread_mutex_lock(&f->lock);
     bool told = take_news(&f->events);
     told |= take_news(&f->alerts);
@@ -372,7 +372,7 @@ int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *
                                   .tick = on_tick,
                                   .arg = f};
     pthread_mutex_init(&f->lock, NULL);
-    snprintf(f->status, sizeof(f->status), "asking %s…", client_url(conf));
+    snprintf(f->status, sizeof(f->status), "connecting to %s…", client_url(conf));
     int r =
         f->wake < 0 ? err_set(err, -errno, "cannot start: %s", strerror(errno)) : hub_reader_new(&how, &f->reader, err);
     if (r < 0) {

@@ -74,7 +74,7 @@ static const char *here_status(void *arg)
 {
     struct nearby *h = arg;
 
-    return h->ended ? h->status : h->here.node && h->here.node->at_ms ? NULL : "asking the driver…";
+    return h->ended ? h->status : h->here.node && h->here.node->at_ms ? NULL : "reading the driver…";
 }
 
 static const struct feed_event *here_events(void *arg, size_t *ret_n)

@@ -110,17 +110,17 @@ static const struct line_col columns[LOOKS][COLS] = {
     [LOOK_OVERVIEW] = {LEFT("NODE"), LEFT("GPUS"), LEFT("MODEL"), RIGHT("UTIL", .width = 4),
                        RIGHT("MEMORY", .width = 11), RIGHT("POWER", .width = 7), RIGHT("TEMP", .width = 5),
                        RIGHT("CPU", .width = 4, .more = 1), LEFT("RAM", .width = 15)},
-    [LOOK_DEVICES] = {LEFT("GPU", .more = 2), LEFT("WHO"), RIGHT("UTIL", .width = 4), RIGHT("MEMORY", .width = 9),
+    [LOOK_DEVICES] = {LEFT("GPU", .more = 2), LEFT("USER"), RIGHT("UTIL", .width = 4), RIGHT("MEMORY", .width = 9),
                       RIGHT("POWER", .width = 5), RIGHT("TEMP", .width = 4), LEFT("PROGRAM")},
     [LOOK_PROCS] = {RIGHT("PID", .width = 7), LEFT("USER", .width = 8, .wide = 14),
                     LEFT("GPU", .width = 10, .wide = 18), RIGHT("SM", .width = 4), RIGHT("MEM", .width = 6),
                     RIGHT("TIME", .width = 9), LEFT("COMMAND", .width = 20)},
-    [LOOK_PEOPLE] = {LEFT("PERSON", .width = 12, .wide = 20), RIGHT("GPUS", .width = 5), RIGHT("IDLE", .width = 5),
+    [LOOK_PEOPLE] = {LEFT("USER", .width = 12, .wide = 20), RIGHT("GPUS", .width = 5), RIGHT("IDLE", .width = 5),
                      RIGHT("MEM", .width = 7), RIGHT("LONGEST", .width = 9, .more = 1), LEFT("WHERE", .width = 20)},
     [LOOK_EVENTS] = {LEFT("WHEN", .width = 14), LEFT("NODE", .width = 10, .wide = 20), LEFT("EVENT", .width = 8),
                      LEFT("WHAT", .width = 20)},
-    [LOOK_ALERTS] = {LEFT("SEVERITY", .width = 11), LEFT("WHERE", .width = 10, .wide = 20), RIGHT("FOR", .width = 9),
-                     LEFT("WHAT", .width = 20)},
+    [LOOK_ALERTS] = {LEFT("SEVERITY", .width = 11), LEFT("WHERE", .width = 10, .wide = 20),
+                     RIGHT("DURATION", .width = 9), LEFT("WHAT", .width = 20)},
 };
 
 int line_longest(const struct top *t, int *ret_most)

@@ -152,7 +152,7 @@ int screen_open(bool colour, bool light, bool *ascii, struct err *err)
         return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
     const char *term = getenv("TERM");
     if (!newterm(NULL, stdout, stdin))
-        return err_set(err, -EINVAL, "the terminal '%s' (TERM) is not known here", term ? term : "");
+        return err_set(err, -EINVAL, "unknown terminal type '%s' (TERM)", term ? term : "");
     static const char *const caps[] = {"rmkx", "sgr0", "cnorm", "rmcup"};
     static const char mouse_off[] = "\033[?1000l\033[?1002l\033[?1006l";
     memcpy(me.restore, mouse_off, sizeof(mouse_off) - 1);

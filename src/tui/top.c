@@ -372,7 +372,7 @@ static void draw_answer(struct top *t, struct sheet *s)
     if (!status && !t->help && t->n_items > 1) {
         buf_addf(&order, "%s%sby %s%s", top_place(t)->look == LOOK_HISTORY ? history_span(t) : "",
                  top_place(t)->look == LOOK_HISTORY ? ", " : "", list_order(t),
-                 t->turned[top_place(t)->look] ? ", turned" : "");
+                 t->turned[top_place(t)->look] ? ", reversed" : "");
         w = MAX(0, s->w - (int)order.len - 2);
         sheet_right(s, 1, w + 2, s->w - w - 2, STYLE_PLAIN | STYLE_DIM, order.p);
     }
@@ -405,7 +405,7 @@ static void draw_foot(struct top *t, struct sheet *s)
             sheet_put(s, y, x + 2, s->w - x - 2, STYLE_PLAIN | STYLE_DIM, t->shown.words);
         else if (!t->typed[0])
             sheet_put(s, y, x + 2, s->w - x - 2, STYLE_PLAIN | STYLE_DIM,
-                      "free  kim  h200  memfree>=40G  Enter keeps it, Esc drops it");
+                      "free  kim  h200  memfree>=40G  Enter applies it, Esc clears it");
         return;
     }
     if (t->aim.asking) {
@@ -422,7 +422,7 @@ static void draw_foot(struct top *t, struct sheet *s)
     for (enum look l = 0; look_words[l]; l++) {
         uint8_t style = p->look == l ? STYLE_PLAIN | STYLE_PICK : STYLE_PLAIN;
         x = sheet_putf(s, y, x, 16, style | STYLE_BOLD, "%c", look_keys[l]);
-        x = sheet_putf(s, y, x, 16, style, " %s", look_words[l]) + 1;
+        x = sheet_putf(s, y, x, 16, style, " %s", l == LOOK_PEOPLE ? "users" : look_words[l]) + 1;
     }
     sheet_put(s, y, x + 1, 60, STYLE_PLAIN, s->w < 103 ? "/ ? q" : "/ filter s sort ? help q quit");
 }
@@ -430,19 +430,19 @@ static void draw_foot(struct top *t, struct sheet *s)
 static void draw_help(struct sheet *s)
 {
     static const char *const lines[] = {
-        "o  overview: a line per node      Enter  look nearer",
-        "d  devices                        Esc    back; then drops the filter",
+        "o  overview: a line per node      Enter  show more",
+        "d  devices                        Esc    back; then clears the filter",
         "p  processes                      arrows, j k, PgUp PgDn, g G  move",
-        "u  people                         s      sort by the next column",
-        "h  history of users on GPUs       r      the other way round",
+        "u  users                          s      sort by the next column",
+        "h  history of users on GPUs       r      reverse the order",
         "e  events                         t      processes: as a tree; history: span",
-        "a  alerts: what is wrong",
-        "c  compact: many to a line        W      keep these settings",
-        "x  tag a process, X none          K      send it, or the tagged ones, a signal",
+        "a  alerts",
+        "c  compact: many per line         W      save these settings",
+        "x  tag a process, X none          K      send a signal to it, or to all tagged",
         "/  filter, as on the page and in `muster ls`:",
         "   free   held idle>2h   kim h200   host:dgx* memfree>=40G",
         "space  pause                      + -    faster, slower",
-        "q  quit                           ^L     draw again",
+        "q  quit                           ^L     redraw",
         "",
         "Any key goes back.",
     };
@@ -536,15 +536,15 @@ static void draw_title(struct top *t, struct sheet *s, int y)
 static const char *nothing(const struct top *t, enum look look)
 {
     if (look == LOOK_ALERTS && !t->feed->alerts)
-        return "alerts are a hub's: muster top --hub URL";
+        return "alerts need a hub: muster top --hub URL";
     if (t->feed->status(t->feed->arg) || !t->all.at_ms)
         return "";
     if (t->filter)
-        return "nothing matches the filter; Esc drops it";
+        return "no match for the filter; Esc clears it";
     return look == LOOK_PROCS || look == LOOK_DEVICE ? "no processes"
-           : look == LOOK_PEOPLE                     ? "nobody is on a GPU"
-           : look == LOOK_EVENTS                     ? (t->no_events ? "asking…" : "nothing happened yet")
-           : look == LOOK_ALERTS                     ? (t->no_alerts ? "asking…" : "nothing is wrong")
+           : look == LOOK_PEOPLE                     ? "no GPU is in use"
+           : look == LOOK_EVENTS                     ? (t->no_events ? "loading…" : "no events yet")
+           : look == LOOK_ALERTS                     ? (t->no_alerts ? "loading…" : "no alerts")
                                                      : "no GPUs";
 }
 
@@ -592,7 +592,7 @@ void top_draw(struct top *t, struct sheet *s)
         if (d)
             y = device_page(t, s, y, s->h - FOOT_ROWS - y, n, d);
         else
-            sheet_put(s, y++, 1, s->w, STYLE_WARN, "this GPU is not there any more");
+            sheet_put(s, y++, 1, s->w, STYLE_WARN, "this GPU no longer exists");
     }
     draw_title(t, s, y++);
     int room = draw_below(t, s, s->h - FOOT_ROWS - y);

@@ -210,13 +210,13 @@ static void each_key_shows_what_it_says(void **unused)
     static const struct {
         const char *keys, *want, *not_want;
     } cases[] = {
-        {"o", ">dgx1", "PERSON"},
+        {"o", ">dgx1", "LONGEST"},
         {"d", ">dgx1:0 ● kim", "PID USER"},
         {"p", ">  48121 kim", "lost"},
         {"ps", "by sm", "by memory"},
-        {"u", " PERSON", "PID USER"},
+        {"u", " USER          GPUS", "PID USER"},
         {"e", "the driver does not answer", "PID USER"},
-        {"a", "alerts are a hub's", "PID USER"},
+        {"a", "alerts need a hub", "PID USER"},
         {"o\n", ">dgx1:0", "dgx2"},
         {"o\n\n", "NVIDIA H200  GPU-dgx1-0", "dgx2"},
         {"o\n\n\033", ">dgx1:0", "GPU-dgx1-0"},
@@ -339,10 +339,10 @@ static void alerts_come_as_the_hub_orders_them_and_lead_to_their_place(void **un
     feed.alerts = alerts;
     n_wrong = 0;
     AUTO_FREE char *none = after("a", 80, 24);
-    has(none, "nothing is wrong");
+    has(none, "no alerts");
     n_wrong = 4;
     AUTO_FREE char *all = after("a", 80, 24);
-    has(all, " SEVERITY    WHERE            FOR WHAT\n>!! critical dgx2");
+    has(all, " SEVERITY    WHERE       DURATION WHAT\n>!! critical dgx2");
     has(all, " 2 h dgx2 does not answer\n !  warning  dgx1:3");
     has(all, "silenced: dgx1 is idle");
     has(all, "!! critical hub ");
@@ -426,7 +426,7 @@ static void a_signal_goes_to_what_was_aimed_at_after_a_yes(void **unused)
     (void)unused;
     n_aimed = n_fired = 0;
     AUTO_FREE char *none = after("pK", 80, 24);
-    has(none, "signals are for this machine's processes");
+    has(none, "signals need muster top on the machine of the process");
     feed.aim = fake_aim;
     feed.fire = fake_fire;
     AUTO_FREE char *asked = after("K", 80, 24);
@@ -436,15 +436,15 @@ static void a_signal_goes_to_what_was_aimed_at_after_a_yes(void **unused)
     assert_int_equal(n_fired, 0);
     assert_int_equal(fcntl(aimed_fds[0], F_GETFD), -1); /* let go */
     AUTO_FREE char *theirs = after("jK", 80, 24);
-    has(theirs, "48122 is not yours");
+    has(theirs, "process 48122 belongs to another user");
     AUTO_FREE char *tags = after("gxGxK", 80, 24);
     has(tags, "send TERM to python (48121) and 1 more?");
     AUTO_FREE char *sent = after("ky", 80, 24);
-    has(sent, "sent KILL to 1; 1 had ended already");
+    has(sent, "sent KILL to 1; 1 had already ended");
     assert_true(n_fired == 2 && fired[0] == SIGKILL && fired[1] == SIGKILL);
     assert_int_equal(top.aim.n_tags, 0);
     AUTO_FREE char *device = after("oK", 80, 24);
-    has(device, "no process is chosen");
+    has(device, "no process is selected");
 }
 
 static void any_size_is_drawn_within_itself(void **unused)
