@@ -10,7 +10,7 @@
 
 static bool understood(struct say *s, const struct say_words *w, const char *as)
 {
-    return !w->odd.len || say_no(s, "I do not understand '%.*s': say it as `%s`.", SAY_ARG(w->odd), as);
+    return !w->odd.len || say_no(s, "I do not understand '%.*s'. Example: `%s`.", SAY_ARG(w->odd), as);
 }
 
 void say_ask_book(struct say *s, struct str rest)
@@ -20,17 +20,18 @@ void say_ask_book(struct say *s, struct str rest)
     struct say_words w;
 
     if (!str_trim(rest).len) {
-        say_no(s, "Say how many or which, and for how long: `book 2 h200 for 4h`, `book dgx2:0,1 until friday 18:00`.");
+        say_no(s, "How many or which GPUs, and for how long? Examples: `book 2 h200 for 4h`, `book dgx2:0,1 until "
+                  "friday 18:00`.");
         return;
     }
     if (!say_words(s, rest, &w) || !understood(s, &w, "book 2 h200 on dgx2 for 4h from tomorrow 9:00"))
         return;
     if (w.mem.len) {
-        say_no(s, "Of what is booked I cannot choose by memory: name a model or a node, as `book 2 h200 for 4h`.");
+        say_no(s, "I cannot book by memory size. Name a model or a node: `book 2 h200 for 4h`.");
         return;
     }
     if (!w.for_ms && !w.until_ms) {
-        say_no(s, "Say for how long: `book %.*s for 4h`, or until when.", (int)MIN(str_trim(rest).len, 200u),
+        say_no(s, "For how long, or until when? Example: `book %.*s for 4h`.", (int)MIN(str_trim(rest).len, 200u),
                str_trim(rest).p);
         return;
     }
@@ -61,7 +62,7 @@ void say_tell_book(struct say *s, json_t *o)
 
     say_line(s, "Booked for %s: %s%s%s until %s.", slack_text(o, "person"), slack_text(o, "where"),
              later ? " from " : "", later ? say_when(s, from) : "", say_when(s, say_int(o, "until")));
-    say_small(s, "It is booking %lld: `release %lld` gives it back early.", (long long)id, (long long)id);
+    say_small(s, "This is booking %lld. `release %lld` ends it early.", (long long)id, (long long)id);
     snprintf(says, sizeof(says), "release %lld", (long long)id);
     say_buttons(s, &(struct say_button){"release", says}, 1);
 }
@@ -76,7 +77,7 @@ void say_ask_bookings(struct say *s, UNUSED struct str rest)
 void say_tell_bookings(struct say *s, json_t *o)
 {
     static const struct column_spec columns[] = {
-        {"id", "ID", CELL_INT, .right = true, .weight = 100}, {"person", "WHO", CELL_TEXT, .weight = 99},
+        {"id", "ID", CELL_INT, .right = true, .weight = 100}, {"person", "USER", CELL_TEXT, .weight = 99},
         {"where", "WHERE", CELL_TEXT, .weight = 98},          {"from", "FROM", CELL_TEXT, .weight = 80},
         {"until", "UNTIL", CELL_TEXT, .weight = 90},          {"comment", "COMMENT", CELL_TEXT, .weight = 20},
     };
@@ -97,7 +98,7 @@ void say_tell_bookings(struct say *s, json_t *o)
     if (rows.n)
         say_rows(s, "bookings", &rows);
     else
-        say_line(s, "Nothing is booked.");
+        say_line(s, "There are no bookings.");
     rows_fini(&rows);
 }
 
@@ -121,7 +122,7 @@ void say_ask_release(struct say *s, struct str rest)
     int64_t id;
 
     if (!number_in(rest, &id)) {
-        say_no(s, "Say which: `release 7`. `bookings` lists them.");
+        say_no(s, "Which booking? Example: `release 7`. `bookings` lists them.");
         return;
     }
     buf_addf(&target, "/api/v1/bookings/%lld", (long long)id);
@@ -133,7 +134,7 @@ void say_tell_release(struct say *s, json_t *o)
     if (slack_text(o, "where")[0])
         say_line(s, "Released: %s.", slack_text(o, "where"));
     else
-        say_line(s, "You do not wait any more.");
+        say_line(s, "You left the queue.");
 }
 
 /* ---- wait ---- */
@@ -149,7 +150,7 @@ void say_ask_wait(struct say *s, struct str rest)
     if (!say_words(s, rest, &w) || !understood(s, &w, "wait 4 h200 on dgx2 40G"))
         return;
     if (w.places.len || w.from_ms || w.until_ms) {
-        say_no(s, "For certain GPUs, or a time to come, there is `book`; `wait 4 h200` is for the next that are free.");
+        say_no(s, "For certain GPUs or a later time use `book`. `wait 4 h200` queues for the next free GPUs.");
         return;
     }
     json_obj(&j, NULL);
@@ -175,13 +176,15 @@ void say_tell_wait(struct say *s, json_t *o)
     char says[40], line[64];
 
     if (ahead)
-        snprintf(line, sizeof(line), "%lld %s before you", (long long)ahead, ahead == 1 ? "is" : "are");
+        snprintf(line, sizeof(line), "%lld ahead of you", (long long)ahead);
     else
         snprintf(line, sizeof(line), "you are next");
     say_line(s,
-             "You wait for %lld GPU%s: %s. I send you a message when it is your turn; you then have %d minutes to use them.",
+             "You are in the queue for %lld GPU%s: %s. I send you a message when it is your turn; you then have %d "
+             "minutes to use them.",
              (long long)s->count, s->count == 1 ? "" : "s", line, (int)(WAIT_HOLD_MS / 60000));
-    say_small(s, "It is wait %lld, for a day at most: `release %lld` leaves the line.", (long long)id, (long long)id);
+    say_small(s, "This is wait %lld, for a day at most. `release %lld` leaves the queue.", (long long)id,
+              (long long)id);
     snprintf(says, sizeof(says), "release %lld", (long long)id);
-    say_buttons(s, &(struct say_button){"leave the line", says}, 1);
+    say_buttons(s, &(struct say_button){"leave the queue", says}, 1);
 }

@@ -27,7 +27,7 @@ const struct opt_cmd say_help = {
     .name = "muster say",
     .summary = "try the Slack bot in a terminal, without Slack",
     .args = "TEXT...",
-    .about = "Sends TEXT to the hub as a message to its Slack bot, in the name of the token's person, and prints the "
+    .about = "Sends TEXT to the hub as a message to its Slack bot, in the name of the token's user, and prints the "
              "reply. Commands (book, wait, silence, release) take effect. `muster say help` lists the commands; "
              "docs/slack.md describes them. Exit status 1: the reply is no.",
     .examples = "muster say free 4\n"
@@ -92,7 +92,7 @@ int cmd_say(struct cmd_call *c)
     AUTO_BUF body = BUF_INIT(1u << 20);
     AUTO_BUF raw = {0};
     if (!c->argc)
-        return err_set(&c->err, -EINVAL, "say what: muster say free 4");
+        return err_set(&c->err, -EINVAL, "no text; example: muster say free 4");
     for (int i = 0; i < c->argc; i++)
         buf_addf(&text, "%s%s", i ? " " : "", c->argv[i]);
     json_print(&body, conf->talk ? "{'text':%s,'talk':true}" : "{'text':%s}", buf_str(&text).p);

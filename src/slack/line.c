@@ -88,7 +88,7 @@ static void on_url(void *arg, const struct slack_result *r)
         return;
     }
     l->ask_mono = clock_mono_ms() + MAX(socket_back_off(&l->tries_url), r->wait_ms);
-    went_down(l, r->error[0] ? r->error : "Slack's answer has no address");
+    went_down(l, r->error[0] ? r->error : "Slack's response has no address");
     if (r->how == SLACK_REFUSED || str_of(r->word).len) /* that will not mend itself */
         l->down_mono -= DOWN_MS;
 }
@@ -248,7 +248,7 @@ void slack_line_tick(struct slack_line *l)
     if (!l->child && now >= l->start_mono)
         start(l);
     if (l->child && now - l->heard_mono > SILENT_MS) {
-        went_down(l, "its process says nothing any more");
+        went_down(l, "its process no longer responds");
         l->heard_mono = now;
         process_stop(l->child);
     }

@@ -147,9 +147,10 @@ static void not_understood(struct say *s, struct str text)
         }
     }
     if (best)
-        say_no(s, "I do not understand '%.*s'. Did you mean `%s`? `help` lists what I do.", SAY_ARG(word), best->usage);
+        say_no(s, "I do not understand '%.*s'. Did you mean `%s`? `help` lists all commands.", SAY_ARG(word),
+               best->usage);
     else
-        say_no(s, "I do not understand '%.*s': `help` lists what I do.", (int)MIN(text.len, 80u), text.p);
+        say_no(s, "I do not understand '%.*s'. `help` lists all commands.", (int)MIN(text.len, 80u), text.p);
 }
 
 /* ---- the conversation ---- */
@@ -217,7 +218,7 @@ struct say *say_new(const struct say_ask *k)
     undress(str_n(in.p, MIN(in.len, SAY_TEXT_MAX)), k->people, &text);
     s->ask.text = str_n(say_keep(s, str_trim(buf_str(&text))), str_trim(buf_str(&text)).len);
     if (too_long && k->way == SAY_TO_US)
-        say_no(s, "That is too long for me: say it in %d letters.", SAY_TEXT_MAX);
+        say_no(s, "This message is too long: the limit is %d bytes.", SAY_TEXT_MAX);
     else if (!too_long)
         start(s, s->ask.text);
     if (!s->cmd && !s->n_blocks) {
@@ -253,7 +254,7 @@ static void problem(struct say *s, int status, struct str body)
         say_no(s, "%c%s%s", toupper((unsigned char)detail[0]), detail + (detail[0] != 0),
                detail[0] && strchr(".!?", detail[strlen(detail) - 1]) ? "" : ".");
     else
-        say_no(s, "That did not work: the hub answered %d.", status);
+        say_no(s, "That failed: the hub returned status %d.", status);
     if (status == 409 && s->cmd->hint)
         say_small(s, "%s", s->cmd->hint);
 }
@@ -273,8 +274,8 @@ void say_take(struct say *s, int status, struct str body)
         return;
     if (status == 0 || (status >= 200 && status < 300)) {
         if (body.len > BODY_MAX && !s->cmd->any_size)
-            say_no(s, "That is too much for a message: ask for less at once%s%s.", s->ask.url[0] ? ", or look at " : "",
-                   s->ask.url);
+            say_no(s, "The reply is too long for a message: request less at once%s%s.",
+                   s->ask.url[0] ? ", or look at " : "", s->ask.url);
         else if (s->cmd->tell)
             s->cmd->tell(s, call, body);
         else if (s->cmd->tell_json)

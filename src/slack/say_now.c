@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/order.h"
 #include "format/render.h"
+#include "format/words.h"
 #include "model/now.h"
 #include "model/rows.h"
 #include "now/filter.h"
@@ -45,7 +46,7 @@ static bool free_filter(struct say *s, struct str text, const struct say_words *
     }
     if (filter_new_exact(text, s->ask.person, &f, &err) < 0)
         return say_no(s,
-                      "I do not understand '%.*s' (%s): say it as `free 4 h200 on dgx2 40G`, or as a filter, `free "
+                      "I do not understand '%.*s' (%s). Examples: `free 4 h200 on dgx2 40G` or with a filter, `free "
                       "model:h200 memfree>=40G`.",
                       SAY_ARG(w->odd), err.message);
     filter_free(f);
@@ -87,7 +88,7 @@ static void tell_pick(struct say *s, struct str body)
     int64_t until_ms = say_int(o, "free_until");
     say_line(s, "%zu free now: %s%s%s%s%s%s", n, slack_text(o, "where"), same ? " (" : "", same ? model : "",
              same ? ")" : "", until_ms ? "; booked from " : "", until_ms ? say_when(s, until_ms) : "");
-    say_small(s, "Nothing is taken by asking: `book %s for 4h` makes them yours.", s->title);
+    say_small(s, "This does not reserve them. To reserve: `book %s for 4h`.", s->title);
 }
 
 /* The nodes of a state, as the hub wrote it. */
@@ -95,7 +96,7 @@ static bool parse(struct say *s, struct str body, struct read_state *ret)
 {
     struct err err = {0};
 
-    return state_parse(body, ret, &err) == 0 || say_no(s, "That did not work: %s.", err.msg);
+    return state_parse(body, ret, &err) == 0 || say_no(s, "That failed: %s.", err.msg);
 }
 
 /* "3" or "3.1" */
@@ -167,7 +168,8 @@ static void tell_list(struct say *s, struct str body)
     }
     if (!n) {
         s->refused = true;
-        say_line(s, "No GPU%s is free now. With `wait 1` I send you a message when one is.", s->title[0] ? " like that" : "");
+        say_line(s, "No GPU%s is free now. With `wait 1` I send you a message when one is.",
+                 s->title[0] ? " like that" : "");
     } else {
         say_head(s, "%zu of %zu GPUs free%s%s", n, MAX(p.of, n), s->title[0] ? ": " : "", s->title);
         say_rows(s, "free", &rows);
@@ -217,7 +219,7 @@ void say_ask_who(struct say *s, struct str rest)
         s->count = WHO_PERSON;
         s->what = str_eq_nocase(word, "me") || str_eq_nocase(word, "i") ? s->ask.person : say_keep(s, word);
         if (memchr(word.p, '"', word.len) || !s->what[0]) {
-            say_no(s, "Say who about whom: `who dgx2`, `who kim`, or `who` alone for everybody.");
+            say_no(s, "Which node or user? Examples: `who dgx2`, `who kim`, or `who` for all users.");
             return;
         }
         buf_adds(&target, "/api/v1/people");
@@ -248,7 +250,7 @@ static void places_of(json_t *devices, struct buf *out)
 static void tell_people(struct say *s, struct str body)
 {
     static const struct column_spec columns[] = {
-        {"person", "PERSON", CELL_TEXT, .weight = 100},
+        {"person", "USER", CELL_TEXT, .weight = 100},
         {"gpus", "GPUS", CELL_INT, .right = true, .weight = 95},
         {"idle", "IDLE", CELL_TEXT, .right = true, .weight = 80},
         {"memory", "MEMORY", CELL_TEXT, .right = true, .weight = 70},
@@ -273,7 +275,7 @@ static void tell_people(struct say *s, struct str body)
         places_of(json_object_get(row, "devices"), &where);
         render_amount(&mem, "bytes", (double)say_int(row, "memory"));
         snprintf(idle, sizeof(idle), "%lld", (long long)say_int(row, "idle"));
-        cell_text(&c[0], str_of(person[0] ? person : "(not known)"));
+        cell_text(&c[0], str_of(person[0] ? person : "(unknown)"));
         cell_int(&c[1], say_int(row, "gpus"));
         cell_some_text(&c[2], say_int(row, "idle") ? idle : "");
         cell_text(&c[3], buf_str(&mem));
@@ -282,12 +284,12 @@ static void tell_people(struct say *s, struct str body)
         cell_text(&c[5], buf_str(&where));
     }
     if (!n && s->count == WHO_PERSON)
-        say_line(s, "%s is on no GPU now.", s->what);
+        say_line(s, "%s uses no GPU now.", s->what);
     else if (!n)
-        say_line(s, "Nobody is on any GPU now.");
+        say_line(s, "No GPU is in use now.");
     else {
         if (s->count != WHO_PERSON)
-            say_head(s, "%zu %s on GPUs now", n, n == 1 ? "person is" : "people are");
+            say_head(s, "%zu %s on GPUs now", n, n == 1 ? "user is" : "users are");
         say_rows(s, "who", &rows);
     }
     rows_fini(&rows);
@@ -298,7 +300,7 @@ static void tell_node(struct say *s, struct str body)
     static const struct column_spec columns[] = {
         {"gpu", "GPU", CELL_TEXT, .right = true, .weight = 100},
         {"state", "STATE", CELL_TEXT, .weight = 99},
-        {"who", "WHO", CELL_TEXT, .weight = 98},
+        {"who", "USER", CELL_TEXT, .weight = 98},
         {"program", "PROGRAM", CELL_TEXT, .weight = 60},
         {"memory", "MEMORY", CELL_TEXT, .right = true, .weight = 70},
         {"util", "UTIL", CELL_TEXT, .right = true, .weight = 80},
@@ -335,15 +337,16 @@ static void tell_node(struct say *s, struct str body)
         }
     if (p.n) {
         AUTO_BUF words = BUF_INIT(1024);
-        if (p.nodes[0].state != NODE_UP || p.nodes[0].reason[0])
-            buf_addf(&words, ": %s%s%s", state_shown(node_words[p.nodes[0].state]), p.nodes[0].reason[0] ? ", " : "",
-                     p.nodes[0].reason);
+        if (p.nodes[0].state != NODE_UP || p.nodes[0].reason[0]) {
+            buf_adds(&words, ": ");
+            node_sentence(&words, &p.nodes[0]);
+        }
         say_head(s, "%s%s", s->what, buf_str(&words).p);
     }
     if (rows.n)
         say_rows(s, "who", &rows);
     else
-        say_line(s, "No GPU is seen there.");
+        say_line(s, "There is no GPU.");
     rows_fini(&rows);
     read_state_fini(&p);
 }

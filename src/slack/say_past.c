@@ -105,12 +105,12 @@ static bool read_usage(struct say *s, struct str rest, struct usage_words *u)
         if (!u->whom && kind_word(w, &u->kind))
             continue;
         if (u->whom)
-            return say_no(s, "I do not understand '%.*s': say it as `usage me last 7d`, `usage vision last month`.",
+            return say_no(s, "I do not understand '%.*s'. Examples: `usage me last 7d`, `usage vision last month`.",
                           SAY_ARG(w));
         bool me = say_is_one(w, "me my mine", strncasecmp), all = say_is_one(w, "all everybody everyone", strncasecmp);
         u->whom = me ? s->ask.person : all ? NULL : say_keep(s, w);
         if (me && !s->ask.person[0])
-            return say_no(s, "I do not know who you are here: say a name, as `usage kim last 7d`.");
+            return say_no(s, "I do not know your muster user. Give a name: `usage kim last 7d`.");
     }
     if (u->whom && !u->kind && !people_find(s->ask.people, u->whom))
         u->kind = group_of(s->ask.people, u->whom);
@@ -139,7 +139,7 @@ void say_ask_usage(struct say *s, struct str rest)
     say_param(&target, "period", u.last_ms <= 100 * DAY_MS ? STR("day") : STR("month"));
     say_param(&target, "format", STR("png"));
     say_get(s, target.p);
-    s->what = u.whom ? u.whom : "everybody";
+    s->what = u.whom ? u.whom : "all users";
     s->title = span_words(s, u.last_ms);
 }
 
@@ -155,7 +155,7 @@ void say_tell_usage(struct say *s, size_t call, struct str body)
         if (s->count > 1) /* more than the head of the table */
             say_pre(s, "usage", body);
         else
-            say_line(s, "No GPU was held, as far as that time is counted.");
+            say_line(s, "No usage recorded for this period.");
     } else {
         snprintf(title, sizeof(title), "usage of %.80s, last %s", s->what, s->title);
         say_file(s, "usage.png", title, "image/png", body);
@@ -186,7 +186,8 @@ static void no_metric(struct say *s, struct str w)
 
     for (size_t i = 0; i < ARRAY_LEN(usual); i++)
         buf_addf(&b, "%s%s", i ? ", " : "", metrics[usual[i]].name);
-    say_no(s, "I do not know what '%.*s' is: there are %s and more; `history dgx2:3 power last 24h`.", SAY_ARG(w), b.p);
+    say_no(s, "Unknown metric '%.*s'. Available: %s and more. Example: `history dgx2:3 power last 24h`.", SAY_ARG(w),
+           b.p);
 }
 
 void say_ask_history(struct say *s, struct str rest)
@@ -209,7 +210,7 @@ void say_ask_history(struct say *s, struct str rest)
             metric = metric_word(w);
             said = true;
         } else if (!place.len && !all && !said && !str_eq_nocase(w, "me")) {
-            say_no(s, "There is no node '%.*s': say it as `history dgx2:3 power last 24h`.", SAY_ARG(w));
+            say_no(s, "There is no node '%.*s'. Example: `history dgx2:3 power last 24h`.", SAY_ARG(w));
             return;
         } else {
             no_metric(s, w);
@@ -217,7 +218,8 @@ void say_ask_history(struct say *s, struct str rest)
         }
     }
     if (!place.len && !all) {
-        say_no(s, "Say of what: `history dgx2 util last 24h`, `history dgx2:3 power last 2h`, `history all util`.");
+        say_no(s, "Of which node or GPU? Examples: `history dgx2 util last 24h`, `history dgx2:3 power last 2h`, "
+                  "`history all util`.");
         return;
     }
     buf_adds(&target, "/api/v1/history");
@@ -275,7 +277,7 @@ static void tell_numbers(struct say *s, struct str body)
         if (isfinite(top))
             render_amount(&most, unit, top);
         say_line(s, "Mean %s%s%s%s", mean.p, isfinite(top) ? ", highest " : "", isfinite(top) ? most.p : "",
-                 n > 1 ? " of them all." : ".");
+                 n > 1 ? " over all." : ".");
     }
 }
 

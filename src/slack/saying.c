@@ -161,7 +161,7 @@ enum reply_how post_say(struct api *a, struct request *rq, struct reply *rp)
     if (!o)
         return REPLY_NOW;
     if (!text || !str_utf8_ok(str_of(text)))
-        return reply_problem(rp, 400, "say what: {\"text\": \"free 4\"}, without control characters");
+        return reply_problem(rp, 400, "expected {\"text\": \"free 4\"}, without control characters");
     struct late *late = httpd_late(rq);
     struct say_ask k = {.text = str_of(text), .way = talk ? SAY_TALK : SAY_TO_US};
     if (!saying(a->hub, &k, rq, reply_answer, late))

@@ -179,7 +179,7 @@ void say_file(struct say *s, const char *name, const char *title, const char *ty
     bool list = strncmp(type, "text/", 5) == 0;
     size_t len = MIN(bytes.len, SAY_BYTES_MAX - MIN(s->files.len, SAY_BYTES_MAX));
     if (!list && len < bytes.len) {
-        say_small(s, "The picture is too large to send: ask for less at once.");
+        say_small(s, "The chart is too large to send: request less at once.");
         return;
     }
     while (list && len < bytes.len && len && bytes.p[len - 1] != '\n')
@@ -187,7 +187,7 @@ void say_file(struct say *s, const char *name, const char *title, const char *ty
     s->file_at[s->n_files] = s->files.len;
     buf_add(&s->files, bytes.p, len);
     if (len < bytes.len)
-        buf_adds(&s->files, "... cut here: the whole list is on the page\n");
+        buf_adds(&s->files, "... truncated: the web page has the whole list\n");
     s->list[s->n_files] = (struct message_file){.name = say_keep(s, str_of(name)),
                                                 .title = say_keep(s, str_of(title)),
                                                 .type = type,

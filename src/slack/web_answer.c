@@ -22,7 +22,7 @@ static const struct {
     {"request_timeout", 0, NULL},
     {"team_added_to_org", 0, NULL},
     {"channel_not_found", FINAL, "is the bot in that channel, and its name right?"},
-    {"invalid_auth", TOKEN_WAIT_MS, "is the token the app's, and whole?"},
+    {"invalid_auth", TOKEN_WAIT_MS, "is it the token of this app, and complete?"},
     {"not_authed", TOKEN_WAIT_MS, NULL},
     {"account_inactive", TOKEN_WAIT_MS, "the app was removed: install it again"},
     {"token_revoked", TOKEN_WAIT_MS, "install the app again and put its new token into the file"},
@@ -47,7 +47,7 @@ static void by_word(struct str word, int64_t retry_after_ms, struct slack_result
 {
     if (!word_ok(word)) {
         *ret = (struct slack_result){.how = SLACK_AGAIN, .wait_ms = retry_after_ms};
-        snprintf(ret->error, sizeof(ret->error), "Slack says that it failed, and not why");
+        snprintf(ret->error, sizeof(ret->error), "Slack reports an error without a reason");
         return;
     }
     *ret = (struct slack_result){.how = SLACK_REFUSED, .wait_ms = retry_after_ms};
@@ -58,7 +58,7 @@ static void by_word(struct str word, int64_t retry_after_ms, struct slack_result
         ret->how = SLACK_AGAIN;
         ret->wait_ms = retry_after_ms ? retry_after_ms : words[i].wait_ms;
     }
-    snprintf(ret->error, sizeof(ret->error), "Slack says %s%s%s", ret->word, say ? ": " : "", say ? say : "");
+    snprintf(ret->error, sizeof(ret->error), "Slack reports %s%s%s", ret->word, say ? ": " : "", say ? say : "");
 }
 
 /* True: the status says it all. */
@@ -87,7 +87,7 @@ void slack_answer_read(int status, struct str body, int64_t retry_after_ms, stru
     const char *word = json_string_value(json_object_get(o, "error"));
     if (!json_is_object(o) || !json_is_boolean(json_object_get(o, "ok"))) {
         *ret = (struct slack_result){.how = SLACK_AGAIN};
-        snprintf(ret->error, sizeof(ret->error), "what answers is not Slack: it has no \"ok\"");
+        snprintf(ret->error, sizeof(ret->error), "the response is not from Slack: it has no \"ok\"");
     } else if (json_is_true(json_object_get(o, "ok"))) {
         *ret = (struct slack_result){.how = SLACK_DONE, .body = o};
         return;

@@ -194,8 +194,7 @@ static bool time_clause(struct say *s, struct str word, struct str *rest, struct
         return false;
     }
     if (*ret_bad)
-        say_no(s,
-               "I do not understand the time behind '%.*s': say it as 4h, 2 days, tomorrow 9:00 or 2026-11-20 14:00.",
+        say_no(s, "I do not understand the time after '%.*s'. Examples: 4h, 2 days, tomorrow 9:00, 2026-11-20 14:00.",
                STR_ARG(word));
     return true;
 }

@@ -49,9 +49,9 @@ void say_tell_alerts(struct say *s, json_t *o)
     AUTO_BUF more = BUF_INIT(1u << 20);
 
     if (n)
-        say_head(s, "%zu %s now", n, n == 1 ? "thing is wrong" : "things are wrong");
+        say_head(s, "%zu %s", n, n == 1 ? "active alert" : "active alerts");
     else
-        say_line(s, "Nothing is wrong now.");
+        say_line(s, "No active alerts.");
     json_array_foreach (list, i, row) {
         if (i < SHOWN)
             one_alert(s, row);
@@ -102,10 +102,11 @@ static bool read_silence(struct say *s, struct str rest, struct wanted *w)
     if (str_skip(&w->reason, "because "))
         w->reason = str_trim(w->reason);
     if (!timed || (!w->rule.len && !w->node.len && w->alert < 1))
-        return say_no(s, "Say of what, for how long and why: `silence node-down dgx2 for 2h new fans`. `alerts` lists "
-                         "what is wrong.");
+        return say_no(s,
+                      "Which alerts, for how long and why? Example: `silence node-down dgx2 for 2h new fans`. `alerts` "
+                      "lists active alerts.");
     if (!w->reason.len)
-        return say_no(s, "Say why, too: `silence %.*s%s%.*s for 2h new fans`.", STR_ARG(w->rule),
+        return say_no(s, "A reason is required: `silence %.*s%s%.*s for 2h new fans`.", STR_ARG(w->rule),
                       w->rule.len && w->node.len ? " " : "", STR_ARG(w->node));
     return true;
 }
@@ -154,7 +155,7 @@ static void silence_one(struct say *s, json_t *rows, struct wanted *w)
         put_silence(s, w);
         return;
     }
-    say_no(s, "There is no alert %lld any more: `alerts` lists what is wrong.", (long long)w->alert);
+    say_no(s, "Alert %lld no longer exists. `alerts` lists active alerts.", (long long)w->alert);
 }
 
 static void check_rule(struct say *s, struct str body)
@@ -185,7 +186,7 @@ static void check_rule(struct say *s, struct str body)
     else if (near[0])
         say_no(s, "There is no rule and no node '%.*s'. Did you mean %s?", SAY_ARG(w.rule), near);
     else
-        say_no(s, "There is no rule and no node '%.*s': `alerts` lists what is wrong, with the rules.",
+        say_no(s, "There is no rule and no node '%.*s'. `alerts` lists active alerts with their rules.",
                SAY_ARG(w.rule));
 }
 
@@ -214,7 +215,7 @@ void say_ask_unsilence(struct say *s, struct str rest)
     int64_t id;
 
     if (!str_int(w, &id) || id < 1) {
-        say_no(s, "Say which: `unsilence 3`. `alerts` and the page list silences.");
+        say_no(s, "Which silence? Example: `unsilence 3`. `alerts` and the page list silences.");
         return;
     }
     buf_addf(&target, "/api/v1/silences/%lld", (long long)id);
@@ -223,5 +224,5 @@ void say_ask_unsilence(struct say *s, struct str rest)
 
 void say_tell_unsilence(struct say *s, UNUSED json_t *o)
 {
-    say_line(s, "That silence is over.");
+    say_line(s, "The silence has ended.");
 }

@@ -172,7 +172,7 @@ static void what_is_said_to_us_is_answered_always(void **unused)
     }
     struct say *s = ask("hlep me", SAY_TO_US, "kim", NULL);
     assert_string_equal(say_answer(s)->text,
-                        "I do not understand 'hlep'. Did you mean `help`? `help` lists what I do.");
+                        "I do not understand 'hlep'. Did you mean `help`? `help` lists all commands.");
     say_free(s);
 }
 
@@ -289,18 +289,19 @@ static void what_is_missing_is_asked_for(void **unused)
     static const struct {
         const char *text, *want;
     } cases[] = {
-        {"book", "Say how many or which, and for how long: `book 2 h200 for 4h`, `book dgx2:0,1 until friday 18:00`."},
-        {"book 2", "Say for how long: `book 2 for 4h`, or until when."},
+        {"book", "How many or which GPUs, and for how long? Examples: `book 2 h200 for 4h`, `book dgx2:0,1 until "
+                 "friday 18:00`."},
+        {"book 2", "For how long, or until when? Example: `book 2 for 4h`."},
         {"book 2 for ever",
-         "I do not understand the time behind 'for': say it as 4h, 2 days, tomorrow 9:00 or 2026-11-20 14:00."},
-        {"silence node-down", "Say of what, for how long and why: `silence node-down dgx2 for 2h new fans`. `alerts` "
-                              "lists what is wrong."},
-        {"silence node-down for 2h", "Say why, too: `silence node-down for 2h new fans`."},
-        {"release", "Say which: `release 7`. `bookings` lists them."},
-        {"history dgx9 power", "There is no node 'dgx9': say it as `history dgx2:3 power last 24h`."},
+         "I do not understand the time after 'for'. Examples: 4h, 2 days, tomorrow 9:00, 2026-11-20 14:00."},
+        {"silence node-down", "Which alerts, for how long and why? Example: `silence node-down dgx2 for 2h new fans`. "
+                              "`alerts` lists active alerts."},
+        {"silence node-down for 2h", "A reason is required: `silence node-down for 2h new fans`."},
+        {"release", "Which booking? Example: `release 7`. `bookings` lists them."},
+        {"history dgx9 power", "There is no node 'dgx9'. Example: `history dgx2:3 power last 24h`."},
         {"bok 2 for 4h",
-         "I do not understand 'bok'. Did you mean `book N [filter] for 4h [from ...]`? `help` lists what "
-         "I do."},
+         "I do not understand 'bok'. Did you mean `book N [filter] for 4h [from ...]`? `help` lists all "
+         "commands."},
     };
 
     (void)unused;
@@ -531,7 +532,7 @@ static void a_list_past_the_limit_is_cut_at_a_line_and_says_so(void **unused)
     say_take(s, 200, buf_str(&body));
     const struct say_answer *a = say_answer(s);
     assert_true(a->files[0].bytes.len < SAY_BYTES_MAX + 100);
-    assert_true(str_ends(a->files[0].bytes, "a-host-with-a-name\n... cut here: the whole list is on the page\n"));
+    assert_true(str_ends(a->files[0].bytes, "a-host-with-a-name\n... truncated: the web page has the whole list\n"));
     say_free(s);
 }
 

@@ -124,7 +124,7 @@ class Say(lib.Case):
         button = answer["blocks"][-1]["elements"][0]["value"]
         self.assertEqual(button, f"release {number}")
         self.assertEqual(self.say(button, self.kim)["text"], "Released: dgx2:0.")
-        self.assertEqual(self.say("bookings")["text"], "Nothing is booked.")
+        self.assertEqual(self.say("bookings")["text"], "There are no bookings.")
 
     def test_a_wait_is_kept_without_a_word_and_given_when_it_is_free(self):
         self.idle = {"dgx2", "dgx3"}  # held, without work: what worked is busy for a minute more, over a restart too
@@ -145,7 +145,7 @@ class Say(lib.Case):
         self.assertEqual(self.say(f"release {wait['id']}", self.kim)["text"], "Released: dgx3:0.")
 
     def test_alerts_and_silences(self):
-        self.assertEqual(self.say("alerts")["text"], "Nothing is wrong now.")
+        self.assertEqual(self.say("alerts")["text"], "No active alerts.")
         self.away.add("dgx3")
         lib.wait_until("dgx3 is told of", lambda: "dgx3" in self.say("alerts")["text"])
         buttons = [e["value"] for b in self.say("alerts")["blocks"] if b["type"] == "actions" for e in b["elements"]]
@@ -159,7 +159,7 @@ class Say(lib.Case):
         self.assertEqual((silence["rule"], silence["node"], silence["by"], silence["reason"]), ("node-down", "dgx3", "boss", "by a button"))
         self.assertIn("Silenced by boss.", self.say("alerts")["text"])
         self.assertIn("is by boss: they or an admin end it", self.say(f"unsilence {silence['id']}", self.kim)["text"])
-        self.assertEqual(self.say(f"unsilence {silence['id']}", boss)["text"], "That silence is over.")
+        self.assertEqual(self.say(f"unsilence {silence['id']}", boss)["text"], "The silence has ended.")
         self.assertIn("Did you mean node-down?", self.say("silence node-dwn for 1h x", self.kim)["text"])
 
     def test_usage_and_history_have_pictures(self):
@@ -175,7 +175,7 @@ class Say(lib.Case):
         self.assertIn("`free [N] [filter]`", self.run_ok(lib.MUSTER, "say", *flags, "help"))
         self.assertEqual(self.run_ok(lib.MUSTER, "say", *flags, "--talk", "HOSTS"), "response: HOSTS\ndgx1\ndgx2\ndgx3\n")
         no = self.run_any(lib.MUSTER, "say", *flags, "fre", "4")
-        self.assertEqual(no, (1, "I do not understand 'fre'. Did you mean `free [N] [filter]`? `help` lists what I do.\n", ""))
+        self.assertEqual(no, (1, "I do not understand 'fre'. Did you mean `free [N] [filter]`? `help` lists all commands.\n", ""))
         lib.wait_until("usage has a picture", lambda: self.say("usage me", self.kim)["files"])
         self.run_ok(lib.MUSTER, "say", *flags, "--save", self.path("."), "usage", "me")
         with open(self.path("usage.png"), "rb") as f:

@@ -339,7 +339,7 @@ class Bot(lib.Case):
         def shown():
             (dm,) = [c for c in lib.ask_json(self.hub.url + "/api/v1/alerts")["channels"] if c["name"] == "dm"]
             return dm["ok"], dm.get("error"), dm["waiting"]
-        self.assertSoon(shown, (False, "Slack says users_not_found", 0))
+        self.assertSoon(shown, (False, "Slack reports users_not_found", 0))
         self.assertEqual(lib.ask_json(self.hub.url + "/api/v1/alerts/test?rule=channel")["rows"], [])  # and nobody is alarmed
 
     def test_a_person_is_told_himself_and_a_webhook_is_one_of_slack_s(self):
