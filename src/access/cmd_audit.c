@@ -41,7 +41,7 @@ const struct opt_cmd audit_help = {
 enum { C_AT, C_PERSON, C_ROLE, C_TOKEN, C_ADDRESS, C_STATUS, C_WHAT, C_OBJECT, C_DETAIL, C_SKIPPED, C_COUNT };
 static const struct column_spec columns[C_COUNT] = {
     [C_AT] = {"time", "TIME", CELL_TEXT, .weight = 100},
-    [C_PERSON] = {"person", "PERSON", CELL_TEXT, .weight = 95},
+    [C_PERSON] = {"person", "USER", CELL_TEXT, .weight = 95},
     [C_ROLE] = {"role", "ROLE", CELL_TEXT, .weight = 60},
     [C_TOKEN] = {"token", "TOKEN", CELL_TEXT, .weight = 70},
     [C_ADDRESS] = {"address", "FROM", CELL_TEXT, .weight = 80},

@@ -35,7 +35,7 @@ const struct opt_cmd session_help = {
 enum { C_ID, C_PERSON, C_ROLE, C_TOKEN, C_CREATED, C_USED, C_UNTIL, C_COUNT };
 static const struct column_spec columns[C_COUNT] = {
     [C_ID] = {"id", "ID", CELL_TEXT, .weight = 100},
-    [C_PERSON] = {"person", "PERSON", CELL_TEXT, .weight = 95},
+    [C_PERSON] = {"person", "USER", CELL_TEXT, .weight = 95},
     [C_ROLE] = {"role", "ROLE", CELL_TEXT, .weight = 70},
     [C_TOKEN] = {"token", "TOKEN", CELL_TEXT, .weight = 80},
     [C_CREATED] = {"created", "LOGGED IN", CELL_TEXT, .weight = 60},

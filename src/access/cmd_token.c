@@ -149,7 +149,7 @@ static int list(struct store *s, const struct token_conf *conf)
 {
     static const struct column_spec cols[] = {{.name = "id", .title = "ID", .weight = 9},
                                               {.name = "role", .title = "ROLE", .weight = 8},
-                                              {.name = "for", .title = "FOR", .weight = 7},
+                                              {.name = "for", .title = "USER", .weight = 7},
                                               {.name = "created", .title = "CREATED", .weight = 3},
                                               {.name = "used", .title = "LAST USED", .weight = 4},
                                               {.name = "state", .title = "STATE", .weight = 6},

@@ -75,29 +75,29 @@ const struct opt_cmd alerts_help = {
 
 static const struct column_spec alert_columns[] = {
     {"severity", "SEVERITY", CELL_TEXT, .weight = 90}, {"rule", "RULE", CELL_TEXT, .weight = 95},
-    {"place", "WHERE", CELL_TEXT, .weight = 97},       {"for", "FOR", CELL_TEXT, .weight = 92},
+    {"place", "WHERE", CELL_TEXT, .weight = 97},       {"for", "DURATION", CELL_TEXT, .weight = 92},
     {"text", "WHAT", CELL_TEXT, .weight = 100},        {"advice", "WHAT TO DO", CELL_TEXT, .weight = 20},
 };
 static const struct column_spec rule_columns[] = {
-    {"rule", "RULE", CELL_TEXT, .weight = 100},   {"severity", "SEVERITY", CELL_TEXT, .weight = 80},
-    {"on", "ON", CELL_TEXT, .weight = 90},        {"for", "AFTER", CELL_TEXT, .weight = 70},
-    {"remind", "AGAIN", CELL_TEXT, .weight = 50}, {"person", "PERSONS", CELL_TEXT, .weight = 40},
-    {"about", "WHEN", CELL_TEXT, .weight = 99},
+    {"rule", "RULE", CELL_TEXT, .weight = 100},      {"severity", "SEVERITY", CELL_TEXT, .weight = 80},
+    {"on", "ON", CELL_TEXT, .weight = 90},           {"for", "AFTER", CELL_TEXT, .weight = 70},
+    {"remind", "REPEAT", CELL_TEXT, .weight = 50},   {"person", "USERS", CELL_TEXT, .weight = 40},
+    {"about", "CONDITION", CELL_TEXT, .weight = 99},
 };
 static const struct column_spec silence_columns[] = {
     {"id", "ID", CELL_INT, .right = true, .weight = 100},
     {"rule", "RULE", CELL_TEXT, .weight = 90},
     {"node", "NODE", CELL_TEXT, .weight = 90},
-    {"person", "PERSON", CELL_TEXT, .weight = 80},
+    {"person", "USER", CELL_TEXT, .weight = 80},
     {"left", "LEFT", CELL_TEXT, .weight = 85},
     {"by", "BY", CELL_TEXT, .weight = 70},
     {"reason", "REASON", CELL_TEXT, .weight = 60},
 };
 
 static const struct column_spec channel_columns[] = {
-    {"name", "CHANNEL", CELL_TEXT, .weight = 100}, {"type", "TYPE", CELL_TEXT, .weight = 80},
-    {"state", "STATE", CELL_TEXT, .weight = 95},   {"waiting", "WAITING", CELL_INT, .right = true, .weight = 90},
-    {"since", "FOR", CELL_TEXT, .weight = 85},     {"error", "WHY", CELL_TEXT, .weight = 92},
+    {"name", "CHANNEL", CELL_TEXT, .weight = 100},  {"type", "TYPE", CELL_TEXT, .weight = 80},
+    {"state", "STATE", CELL_TEXT, .weight = 95},    {"waiting", "WAITING", CELL_INT, .right = true, .weight = 90},
+    {"since", "DURATION", CELL_TEXT, .weight = 85}, {"error", "ERROR", CELL_TEXT, .weight = 92},
 };
 
 static void fill_alert(struct cell *c, json_t *o, const struct listing_at *at)
@@ -272,12 +272,12 @@ static const struct column_spec tally_columns[] = {
     {"alerts", "ALERTS", CELL_INT, .right = true, .weight = 99},
     {"days", "DAYS", CELL_INT, .right = true, .weight = 90},
     {"longest", "LONGEST", CELL_TEXT, .right = true, .weight = 90},
-    {"firing", "STILL", CELL_INT, .right = true, .weight = 70},
+    {"firing", "FIRING", CELL_INT, .right = true, .weight = 70},
 };
 static const struct column_spec past_columns[] = {
-    {"rule", "RULE", CELL_TEXT, .weight = 100},    {"place", "WHERE", CELL_TEXT, .weight = 98},
-    {"person", "PERSON", CELL_TEXT, .weight = 90}, {"since", "SINCE", CELL_TEXT, .weight = 97},
-    {"for", "FOR", CELL_TEXT, .weight = 96},       {"text", "WHAT", CELL_TEXT, .weight = 50},
+    {"rule", "RULE", CELL_TEXT, .weight = 100},   {"place", "WHERE", CELL_TEXT, .weight = 98},
+    {"person", "USER", CELL_TEXT, .weight = 90},  {"since", "SINCE", CELL_TEXT, .weight = 97},
+    {"for", "DURATION", CELL_TEXT, .weight = 96}, {"text", "WHAT", CELL_TEXT, .weight = 50},
 };
 
 /* Reads the section alerts of a file like the hub; sends nothing else of the file. */

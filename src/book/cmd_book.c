@@ -187,7 +187,7 @@ static int change(struct cmd_call *c, const char *method, const char *id, const 
 enum { C_ID, C_PERSON, C_GPUS, C_STATE, C_FROM, C_UNTIL, C_USE, C_COMMENT };
 static const struct column_spec columns[] = {
     [C_ID] = {"id", "ID", CELL_INT, .right = true, .weight = 90},
-    [C_PERSON] = {"person", "PERSON", CELL_TEXT, .weight = 100},
+    [C_PERSON] = {"person", "USER", CELL_TEXT, .weight = 100},
     [C_GPUS] = {"where", "GPUS", CELL_TEXT, .weight = 99},
     [C_STATE] = {"state", "STATE", CELL_TEXT, .weight = 50},
     [C_FROM] = {"from", "FROM", CELL_TEXT, .weight = 60},

@@ -410,10 +410,10 @@ static int wait_for(struct cmd_call *c)
 enum { C_ID, C_PERSON, C_STATE, C_WANTS, C_SINCE, C_WHERE, C_COMMENT };
 static const struct column_spec columns[] = {
     [C_ID] = {"id", "ID", CELL_INT, .right = true, .weight = 90},
-    [C_PERSON] = {"person", "PERSON", CELL_TEXT, .weight = 100},
+    [C_PERSON] = {"person", "USER", CELL_TEXT, .weight = 100},
     [C_STATE] = {"state", "STATE", CELL_TEXT, .weight = 80},
-    [C_WANTS] = {"wants", "WANTS", CELL_TEXT, .weight = 99},
-    [C_SINCE] = {"since", "WAITS", CELL_TEXT, .weight = 95},
+    [C_WANTS] = {"wants", "REQUEST", CELL_TEXT, .weight = 99},
+    [C_SINCE] = {"since", "WAITING", CELL_TEXT, .weight = 95},
     [C_WHERE] = {"where", "GPUS", CELL_TEXT, .weight = 70},
     [C_COMMENT] = {"comment", "COMMENT", CELL_TEXT, .weight = 30},
 };

@@ -58,7 +58,7 @@ static const struct column_spec columns[] = {
     [C_TOOK] = {"took", "TOOK", CELL_TEXT, .right = true, .weight = 80},
     [C_STATE] = {"state", "STATE", CELL_TEXT, .weight = 60},
     [C_KIND] = {"kind", "KIND", CELL_TEXT, .weight = 50},
-    [C_PERSON] = {"person", "PERSON", CELL_TEXT, .weight = 95},
+    [C_PERSON] = {"person", "USER", CELL_TEXT, .weight = 95},
     [C_NODE] = {"node", "NODE", CELL_TEXT, .weight = 70},
     [C_GPUS] = {"gpus", "GPUS", CELL_TEXT, .right = true, .weight = 40},
     [C_NAME] = {"name", "NAME", CELL_TEXT, .weight = 100},

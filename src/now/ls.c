@@ -37,7 +37,7 @@ static const struct column_spec columns[ALL] = {
     [THROTTLE] = {.name = "throttle", .title = "THROTTLE", .type = CELL_TEXT, .weight = 28},
     [PROCESSES] = {.name = "processes", .title = "PROCESSES", .type = CELL_TEXT, .weight = 70},
     [BOOKED] = {.name = "booked", .title = "BOOKED BY", .type = CELL_TEXT, .weight = 65},
-    [BOOKED_UNTIL] = {.name = "booked_until", .title = "STILL", .type = CELL_INT, .right = true, .weight = 64},
+    [BOOKED_UNTIL] = {.name = "booked_until", .title = "BOOKED FOR", .type = CELL_INT, .right = true, .weight = 64},
     [WHAT_TO_DO] = {.name = "advice", .title = "WHAT TO DO", .type = CELL_TEXT, .weight = 26},
     [NOTE] = {.name = "note", .title = "NOTE", .type = CELL_TEXT, .weight = 15},
     [LABELS] = {.name = "labels", .title = "LABELS", .type = CELL_TEXT, .weight = 5},

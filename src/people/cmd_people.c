@@ -56,7 +56,7 @@ const struct opt_cmd idle_help = {
 };
 
 static const struct column_spec people_columns[] = {
-    {"person", "PERSON", CELL_TEXT, .weight = 100},
+    {"person", "USER", CELL_TEXT, .weight = 100},
     {"gpus", "GPUS", CELL_INT, .right = true, .weight = 90},
     {"idle", "IDLE", CELL_INT, .right = true, .weight = 60},
     {"booked", "BOOKED", CELL_INT, .right = true, .weight = 70},
@@ -66,7 +66,7 @@ static const struct column_spec people_columns[] = {
     {"ema_1w", "1 WEEK", CELL_FIXED, .per = 100, .right = true, .weight = 40},
 };
 static const struct column_spec idle_columns[] = {
-    {"person", "PERSON", CELL_TEXT, .weight = 100},
+    {"person", "USER", CELL_TEXT, .weight = 100},
     {"node", "NODE", CELL_TEXT, .weight = 95},
     {"index", "GPU", CELL_INT, .right = true, .weight = 95},
     {"idle", "IDLE", CELL_TEXT, .right = true, .weight = 100},

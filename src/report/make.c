@@ -192,12 +192,12 @@ static int event_rows(struct scheduled_job *k, const struct past_source *past, s
 /* ---- who held GPUs without work ---- */
 
 static const struct column_spec spell_columns[] = {
-    {"person", "PERSON", CELL_TEXT, .weight = 100},
+    {"person", "USER", CELL_TEXT, .weight = 100},
     {"idle_long", "IDLE", CELL_INT, .right = true, .weight = 95},
     {"ratio", "OF HELD", CELL_INT, .right = true, .weight = 90},
 };
 static const struct column_spec now_columns[] = {
-    {"person", "PERSON", CELL_TEXT, .weight = 100},         {"gpu", "GPU", CELL_TEXT, .weight = 98},
+    {"person", "USER", CELL_TEXT, .weight = 100},         {"gpu", "GPU", CELL_TEXT, .weight = 98},
     {"idle", "FOR", CELL_INT, .right = true, .weight = 95}, {"memory", "MEMORY", CELL_INT, .right = true, .weight = 80},
     {"program", "PROGRAM", CELL_TEXT, .weight = 60},
 };

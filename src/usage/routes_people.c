@@ -197,7 +197,7 @@ static const struct column_spec span_columns[] = {
     {"pid", "PID", CELL_INT, .right = true},        {"first", "FIRST", CELL_INT, .right = true},
     {"last", "LAST", CELL_INT, .right = true},      {"ended", "ENDED", CELL_BOOL, .weight = 1},
     {"memory_max", "MEM", CELL_INT, .right = true}, {"processes", "PROCESSES", CELL_INT, .right = true},
-    {"there", "THERE", CELL_BOOL, .weight = 1},     {"person", "PERSON", CELL_TEXT, .weight = 1},
+    {"there", "THERE", CELL_BOOL, .weight = 1},     {"person", "USER", CELL_TEXT, .weight = 1},
 };
 enum {
     S_NODE,

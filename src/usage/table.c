@@ -221,8 +221,7 @@ static bool is_shown(const struct usage_table *t, const struct rows *r, size_t k
 static void pick_columns(const struct usage_table *t, struct rows *r)
 {
     static const int beside[] = {U_work_ms, U_work, U_tensor_ms};
-    static const char *const titles[USAGE_BYS] = {"PERSON", "TEAM",  "PROJECT", "COMPANY",
-                                                  "NODE",   "MODEL", "GPU",     "JOB"};
+    static const char *const titles[USAGE_BYS] = {"USER", "TEAM", "PROJECT", "COMPANY", "NODE", "MODEL", "GPU", "JOB"};
     char *names[COLS];
     size_t n = 0;
 
