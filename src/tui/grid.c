@@ -46,7 +46,9 @@ void grid_item(const struct top *t, struct sheet *s, int y, int x, enum look loo
     x += name + 2;
     sheet_put(s, y, x, 1, state, sheet_mark(s, i->d->state));
     sheet_put(s, y, x + 2, i->d->state <= DEV_IN_SIGHT ? 7 : 8, state,
-              holders(i->d, who).len ? who : state_shown(dev_states[i->d->state].word));
+              holders(i->d, who).len    ? who
+              : i->d->state == DEV_HUNG ? "driver"
+                                        : state_shown(dev_states[i->d->state].word));
     if (i->d->state <= DEV_IN_SIGHT && sample_has(&i->d->now, M_util)) {
         snprintf(who, sizeof(who), "%lld%%", (long long)((i->d->now.v[M_util] + 50) / 100));
         sheet_right(s, y, x + 10, 4, STYLE_PLAIN, who);

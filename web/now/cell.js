@@ -18,13 +18,13 @@ const step = (v) => (v === undefined ? -1 : Math.round(v * 100));
 /** The words beside the mark. @param {Device} d */
 function caption(d) {
     if (d.state === "held" || d.state === "busy") return holderOf(d) || stateName(d.state);
-    return stateName(d.state);
+    return say.short[d.state] ?? stateName(d.state);
 }
 
-/** Until when a free one is free, where that is less than a day. @param {Device} d */
+/** Until when a free GPU is free, if that is less than a day. @param {Device} d */
 function freeUntil(d) {
-    const ms = d.state === "free" && d.next ? d.next.from - hubNow() : Infinity;
-    return ms < SOON_MS ? say.freeUntil(minute(d.next?.from ?? 0)) : "";
+    const from = d.state === "free" && d.next ? d.next.from : Infinity;
+    return from - hubNow() < SOON_MS ? minute(from) : "";
 }
 
 /** Who has booked what somebody is on: null where nobody has; "" where that is who is on it. @param {Device} d */
@@ -37,7 +37,7 @@ function booker(d) {
 /** What stands at its end. @param {Device} d */
 function atEnd(d) {
     if (isReserved(d)) return say.booked;
-    if (d.state !== "held" && d.state !== "busy") return freeUntil(d);
+    if (d.state !== "held" && d.state !== "busy") return freeUntil(d) && say.freeTo(freeUntil(d));
     return d.metrics.util === undefined ? UNKNOWN : percent(d.metrics.util);
 }
 
@@ -49,7 +49,7 @@ export function cellKey(d) {
 /** For those who do not see it. @param {Device} d @param {string} node */
 function label(d, node) {
     const who = holderOf(d);
-    const parts = [`${node} GPU ${indexOf(d)}: ${stateName(d.state)}${freeUntil(d) && ` ${freeUntil(d)}`}${isReserved(d) ? `, ${say.bookedBy(who)}` : who ? `, ${who}` : ""}`];
+    const parts = [`${node} GPU ${indexOf(d)}: ${stateName(d.state)}${freeUntil(d) && ` ${say.freeUntil(freeUntil(d))}`}${isReserved(d) ? `, ${say.bookedBy(who)}` : who ? `, ${who}` : ""}`];
     if (isFresh(d) && d.metrics.util !== undefined) parts.push(say.used(percent(d.metrics.util)));
     if (d.booking && booker(d) !== null) parts.push(say.bookedBy(d.booking.person));
     const full = fullness(d);

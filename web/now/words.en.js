@@ -27,6 +27,8 @@ export const say = {
     temperature: "temperature",
     ofLimit: "of its limit",
     freeUntil: (when) => `until ${when}`,
+    freeTo: (when) => `to ${when}`,
+    short: /** @type {Record<string, string>} */ ({ hung: "driver" }),
     booked: "booked",
     bookedBy: (who) => `booked by ${who}`,
     used: (share) => `${share} used`,

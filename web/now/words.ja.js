@@ -26,6 +26,8 @@ export const say = {
     temperature: "温度",
     ofLimit: "上限比 100 %",
     freeUntil: (when) => `${when} まで`,
+    freeTo: (when) => `〜${when}`,
+    short: {},
     booked: "予約",
     bookedBy: (who) => `${who} が予約`,
     used: (share) => `使用率 ${share}`,
