@@ -17,7 +17,7 @@ static const struct opt audit_opts[] = {
     OPT(audit_conf, last, 'l', OPT_STR, NULL, "TIME", "only entries of the last TIME, e.g. 7d"),
     OPT(audit_conf, from, 0, OPT_STR, NULL, "WHEN", "only entries from this time on: 2026-11-01, or -7d"),
     OPT(audit_conf, to, 0, OPT_STR, NULL, "WHEN", "only entries before this time"),
-    OPT(audit_conf, person, 'p', OPT_STR, NULL, "LOGIN", "only entries of this person"),
+    OPT(audit_conf, person, 'p', OPT_STR, NULL, "LOGIN", "only entries of this user"),
     OPT(audit_conf, limit, 'n', OPT_INT, "1000", "N", "maximum number of entries, the newest first", .min = 1,
         .max = 100000),
     OPT(audit_conf, json, 0, OPT_BOOL, NULL, NULL, "print the entries as JSON lines"),
@@ -29,7 +29,7 @@ const struct opt_cmd audit_help = {
     .args = "",
     .about =
         "Prints the audit log of a hub, the newest entry first: each write over HTTP, each login and logout, with "
-        "time, person, role, token, address, route, object and status; refused ones, too. Also tokens made and revoked "
+        "time, user, role, token, address, route, object and status; refused ones, too. Also tokens made and revoked "
         "with `muster token`. Needs an admin's token. docs/security.md describes the entries.",
     .examples = "muster audit --last 7d\n"
                 "muster audit --person kim\n"

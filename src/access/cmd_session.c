@@ -13,7 +13,7 @@ struct session_conf {
 
 static const struct opt session_opts[] = {
     CLIENT_OPTS(session_conf, client),
-    OPT(session_conf, person, 'p', OPT_STR, NULL, "LOGIN", "list: only sessions of this person", .verbs = "list"),
+    OPT(session_conf, person, 'p', OPT_STR, NULL, "LOGIN", "list: only sessions of this user", .verbs = "list"),
     OPT(session_conf, json, 0, OPT_BOOL, NULL, NULL, "list: print the hub's response as JSON", .verbs = "list"),
     {0},
 };

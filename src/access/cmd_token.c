@@ -30,11 +30,10 @@ static const struct opt token_opts[] = {
     OPTN(token_conf, "store_password_file", password_file, 0, OPT_PATH, NULL, "FILE",
          "file with the password of the server", .default_text = "~/.pgpass"),
     OPT(token_conf, role, 'r', OPT_STR, NULL, "ROLE",
-        "new: agent (one node), enroll (adds nodes), relay (sends for nodes without an agent), member (a person), "
+        "new: agent (one node), enroll (adds nodes), relay (sends for nodes without an agent), member (a user), "
         "admin, reader (reads everything, writes nothing: Prometheus, wall screens)",
         .verbs = "new"),
-    OPT(token_conf, person, 'p', OPT_STR, NULL, "LOGIN", "new: person of the token; required for member",
-        .verbs = "new"),
+    OPT(token_conf, person, 'p', OPT_STR, NULL, "LOGIN", "new: user of the token; required for member", .verbs = "new"),
     OPT(token_conf, node, 0, OPT_STR, NULL, "ID", "new: node of an agent token",
         .default_text = "the first node that uses it", .verbs = "new"),
     OPT(token_conf, note, 0, OPT_STR, NULL, "TEXT", "new: a note, shown by list", .verbs = "new"),
@@ -69,9 +68,9 @@ static int check_new(const struct token_conf *conf, struct err *err)
     if (role <= ROLE_NONE)
         return err_set(err, -EINVAL, "--role: expected agent, enroll, relay, member, admin, reader or hub");
     if (role == ROLE_MEMBER && !(conf->person && conf->person[0]))
-        return err_set(err, -EINVAL, "a member's token names a person: --person LOGIN");
+        return err_set(err, -EINVAL, "a member's token needs a user: --person LOGIN");
     if (role == ROLE_READER && conf->person && conf->person[0])
-        return err_set(err, -EINVAL, "a reader is no person: leave --person out, or make it a member");
+        return err_set(err, -EINVAL, "a reader has no user: omit --person, or use the role member");
     if (conf->uses && role != ROLE_ENROLL)
         return err_set(err, -EINVAL, "--uses: only an enroll token is used up");
     if (conf->expires && conf->expires < TOKEN_SPAN_MIN)

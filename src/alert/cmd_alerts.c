@@ -29,7 +29,7 @@ static const struct opt alerts_opts[] = {
     OPT(alerts_conf, rule, 'r', OPT_STR, NULL, "PATTERN", "only alerts of these rules", .verbs = "list test silence"),
     OPT(alerts_conf, node, 0, OPT_STR, NULL, "PATTERN", "silence: only these nodes or GPUs, e.g. dgx2 or 'dgx2:3'",
         .verbs = "silence"),
-    OPT(alerts_conf, person, 'p', OPT_STR, NULL, "PATTERN", "silence: only this person", .verbs = "silence"),
+    OPT(alerts_conf, person, 'p', OPT_STR, NULL, "PATTERN", "silence: only this user", .verbs = "silence"),
     OPTN(alerts_conf, "for", for_, 'f', OPT_STR, NULL, "TIME", "silence: duration, e.g. 2h", .verbs = "silence"),
     OPT(alerts_conf, until, 'u', OPT_STR, NULL, "WHEN", "silence: end, e.g. 'friday 18:00'; test: end of the period",
         .verbs = "silence test"),
@@ -122,7 +122,7 @@ static void fill_rule(struct cell *c, json_t *o, UNUSED const struct listing_at 
 {
     char span[24];
     cell_text(&c[2], str_of(json_is_true(json_object_get(o, "on")) ? "on" : "off"));
-    cell_text(&c[3], str_of(int_of(o, "for") ? clock_span(int_of(o, "for"), span) : "at once"));
+    cell_text(&c[3], str_of(int_of(o, "for") ? clock_span(int_of(o, "for"), span) : "immediately"));
     cell_text(&c[4], str_of(int_of(o, "remind") ? clock_span(int_of(o, "remind"), span) : "never"));
     if (json_is_true(json_object_get(o, "person")))
         cell_text(&c[5], STR("told"));
@@ -163,7 +163,7 @@ static int list_alerts(struct cmd_call *c)
     buf_adds(&path, "/api/v1/alerts");
     client_param(&path, "rule", conf->rule);
     client_param(&path, "all", conf->all ? "true" : NULL);
-    struct hub_listing l = {.path = path.p, LISTING(alerts_help, alert_columns, fill_alert, "nothing is wrong")};
+    struct hub_listing l = {.path = path.p, LISTING(alerts_help, alert_columns, fill_alert, "no alerts")};
     int code = list_all(c, l, &o);
     return code == EXIT_OK && int_of(o, "firing") > 0 ? EXIT_NO : code;
 }
@@ -180,8 +180,7 @@ static int silence(struct cmd_call *c)
     const char *const v[] = {conf->rule, conf->node, conf->person, conf->for_, conf->until, conf->reason};
 
     if (!conf->rule && !conf->node && !conf->person)
-        return err_set(&c->err, -EINVAL,
-                       "nothing to silence: use --rule, --node or --person; --rule '*' is everything");
+        return err_set(&c->err, -EINVAL, "no alerts selected: use --rule, --node or --person; --rule '*' selects all");
     if (!conf->for_ == !conf->until)
         return err_set(&c->err, -EINVAL, "no end: use either --for 2h or --until 'friday 18:00'");
     if (!conf->reason)
@@ -259,7 +258,8 @@ static int send_test(struct cmd_call *c, const char *name)
     if (conf->json)
         plain_json(&out, buf_str(&raw));
     else
-        buf_addf(&out, "sent through %s%s%s\n", name, partly ? ", but not to everybody: " : "", text_of(o, "error"));
+        buf_addf(&out, "sent through %s%s%s\n", name, partly ? ", but not to all recipients: " : "",
+                 text_of(o, "error"));
     int code = cli_print(&alerts_help, &out);
     return code == EXIT_OK && partly ? EXIT_NO : code;
 }
@@ -406,7 +406,7 @@ int cmd_alerts(struct cmd_call *c)
                              test = {.path = "/api/v1/alerts/test",
                                      LISTING(alerts_help, alert_columns, fill_alert, "no rule finds anything")},
                              silences = {.path = "/api/v1/silences",
-                                         LISTING(alerts_help, silence_columns, fill_silence, "nothing is silenced")};
+                                         LISTING(alerts_help, silence_columns, fill_silence, "no silences")};
     if (strcmp(verb, "rules") == 0)
         return list_all(c, rules, NULL);
     if (strcmp(verb, "test") == 0)

@@ -26,7 +26,7 @@ static const struct opt book_opts[] = {
     OPT(book_conf, from, 0, OPT_STR, NULL, "WHEN", "start", .default_text = "now", .verbs = "new extend change"),
     OPT(book_conf, comment, 'm', OPT_STR, NULL, "TEXT", "purpose of the booking", .verbs = "new extend change"),
     OPT(book_conf, person, 'p', OPT_STR, NULL, "NAME",
-        "person to book for (admins, or with bookings.auth: open); with --list: only this person's bookings"),
+        "user to book for (admins, or with bookings.auth: open); with --list: only this user's bookings"),
     OPT(book_conf, count, 'n', OPT_INT, "0", "N", "number of GPUs to book, instead of GPUS", .min = 0, .max = 256,
         .default_text = "", .verbs = "new"),
     OPT(book_conf, model, 0, OPT_STR, NULL, "PATTERN", "with --count: only this model, e.g. H200", .verbs = "new"),
@@ -234,8 +234,8 @@ static int list_bookings(struct cmd_call *c)
     client_param(&path, "node", conf->node);
     client_param(&path, "all", conf->all ? "1" : NULL);
     client_param(&path, "format", conf->csv ? "csv" : NULL);
-    struct hub_listing l = {LISTING(book_help, columns, fill_row, "nothing is booked"), .path = path.p,
-                            .member = "rows", .no = true};
+    struct hub_listing l = {LISTING(book_help, columns, fill_row, "no bookings"), .path = path.p, .member = "rows",
+                            .no = true};
     return listing_ask(&l, &conf->client, conf->csv ? LIST_SENT : conf->json ? LIST_JSON : LIST_TABLE, NULL, &c->err);
 }
 

@@ -56,7 +56,7 @@ static int from_hub(const struct free_conf *conf, int64_t count, struct found_gp
         return r;
     json_auto_t *o = client_json(buf_str(raw));
     found_read(o, ret);
-    return ret->uuids.len ? 0 : err_set(err, -EREMOTEIO, "the hub answered something else than a hub would");
+    return ret->uuids.len ? 0 : err_set(err, -EREMOTEIO, "the hub sent an unexpected response; is it a muster hub?");
 }
 
 static int from_here(const struct free_conf *conf, int64_t count, struct found_gpus *ret, struct buf *raw,

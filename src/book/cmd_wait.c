@@ -42,7 +42,7 @@ static const struct opt wait_opts[] = {
         .default_text = "2m, with --tell 30m", .verbs = "wait tell"),
     OPT(wait_conf, timeout, 't', OPT_DURATION, "0", "TIME", "maximum time to wait; then exit status 1", .min = 0,
         .max = 30 * 86400000ll, .default_text = "no limit, with --tell 1d", .verbs = "wait tell"),
-    OPT(wait_conf, person, 'p', OPT_STR, NULL, "NAME", "person who gets the GPUs (admins, or with bookings.auth: open)",
+    OPT(wait_conf, person, 'p', OPT_STR, NULL, "NAME", "user who gets the GPUs (admins, or with bookings.auth: open)",
         .verbs = "wait tell leave"),
     OPT(wait_conf, comment, 'm', OPT_STR, NULL, "TEXT", "purpose, shown to other users", .verbs = "wait tell"),
     OPT(wait_conf, tell, 0, OPT_BOOL, NULL, NULL,
@@ -134,7 +134,7 @@ static void say_place(struct waiter *w)
 {
     char span[24], place[40];
 
-    snprintf(place, sizeof(place), w->ahead > 0 ? "%lld before you" : "next in line", (long long)w->ahead);
+    snprintf(place, sizeof(place), w->ahead > 0 ? "%lld ahead of you" : "next in the queue", (long long)w->ahead);
     say(w, true, "waiting for %lld GPU%s: %s, %s so far", (long long)w->conf->gpus, w->conf->gpus == 1 ? "" : "s",
         place, clock_span(clock_mono_ms() - w->begin_ms, span));
 }
@@ -161,7 +161,7 @@ static int ask(struct waiter *w, const char *path, struct str body, struct err *
     json_auto_t *o = client_json(buf_str(&w->raw));
     const char *state = json_string_value(json_object_get(o, "state"));
     if (!state)
-        return err_set(err, -EPROTO, "'%s' answered something else than a hub would", client_url(&w->client));
+        return err_set(err, -EPROTO, "'%s' sent an unexpected response; is it a muster hub?", client_url(&w->client));
     snprintf(w->state, sizeof(w->state), "%s", state);
     snprintf(w->id, sizeof(w->id), "%lld", (long long)int_of(o, "id"));
     w->ahead = int_of(o, "ahead");
@@ -293,7 +293,7 @@ static int watch(struct waiter *w, struct err *err)
             return 0;
         }
         if (!told)
-            say(w, false, "waiting for %lld of this machine's GPUs; without a hub nobody keeps the order",
+            say(w, false, "waiting for %lld of this machine's GPUs; without a hub there is no queue",
                 (long long)w->conf->gpus);
         told = true;
         say_place(w);
@@ -373,7 +373,8 @@ static int wait_for(struct cmd_call *c)
 
     w.client.limit_ms = ASK_MS;
     if ((conf->tell || conf->leave) && (argv || !hub))
-        return err_set(&c->err, -EINVAL, "%s", argv ? "--tell and --leave have no command" : "no hub is running");
+        return err_set(&c->err, -EINVAL, "%s",
+                       argv ? "--tell and --leave cannot be combined with a command" : "no hub is running");
     if (argv && hub && !w.wish.host) { /* where the command can run */
         gpu_request_host(own);
         w.wish.host = own;

@@ -125,9 +125,9 @@ void waits_over(struct hub *hub, const struct booking *h)
     wish_read(h, &w);
     if (!hold_waits(h) || !w.told)
         return;
-    buf_addf(&title, "you do not wait any more for %d GPU%s: there was nothing within %s", (int)h->count,
+    buf_addf(&title, "your request for %d GPU%s has ended: none became free within %s", (int)h->count,
              h->count == 1 ? "" : "s", clock_span(h->until_ms - h->created_ms, span));
-    notify_person(hub, h->person, RULE, buf_str(&title).p, "Ask again, or for less: muster wait --tell", NULL, NULL);
+    notify_person(hub, h->person, RULE, buf_str(&title).p, "Request again, or fewer: muster wait --tell", NULL, NULL);
 }
 
 bool waits_reach(struct hub *hub, const char *person)

@@ -125,7 +125,7 @@ int client_token(const struct client_conf *conf, struct buf *ret, struct err *er
 
 int client_no_hub(const struct client_conf *conf, struct err *err)
 {
-    return err_set(err, -EREMOTEIO, "'%s' answered something else than a hub would", client_url(conf));
+    return err_set(err, -EREMOTEIO, "'%s' sent an unexpected response; is it a muster hub?", client_url(conf));
 }
 
 int client_ask_object(const struct client_conf *conf, const char *method, const char *path, struct str body,

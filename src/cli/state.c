@@ -23,7 +23,7 @@ int hub_state_ask(const struct client_conf *conf, const char *filter, const char
         return r;
     struct read_state *s = &ret->read;
     if (state_parse(buf_str(&json), s, err) < 0)
-        return err_prefix(err, -EBADMSG, "'%s' answered something else than a hub would", client_url(conf));
+        return err_prefix(err, -EBADMSG, "'%s' sent an unexpected response; is it a muster hub?", client_url(conf));
     ret->list = mem_zero(s->n + 1, sizeof(*ret->list));
     for (size_t i = 0; i < s->n; i++)
         ret->list[i] = &s->nodes[i];

@@ -244,10 +244,9 @@ int cmd_report(struct cmd_call *c)
     int r;
 
     if (conf->format == FORMAT_PDF && !conf->output && isatty(STDOUT_FILENO))
-        return err_set(&c->err, -EINVAL, "a PDF is nothing for a terminal: write it to a file with -o FILE");
+        return err_set(&c->err, -EINVAL, "a PDF cannot be printed on a terminal: use -o FILE");
     if (conf->people_companies && !conf->data && !conf->config)
-        return err_set(&c->err, -EINVAL,
-                       "--people-companies is for --data or --config: a hub has companies of its own");
+        return err_set(&c->err, -EINVAL, "--people-companies needs --data or --config: a hub has its own companies");
     write_path(conf, &path);
     if (path.err)
         r = err_set(&c->err, -EINVAL, "the options are too long");

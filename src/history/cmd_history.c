@@ -162,7 +162,7 @@ static int show_lines(const struct history_conf *conf, const struct buf *answer,
         lines_draw(&l, width, (int)conf->height, &out);
     lines_fini(&l);
     if (none)
-        return cli_fail(&history_help, EXIT_NO, "nothing is stored of that");
+        return cli_fail(&history_help, EXIT_NO, "no data for this period");
     if (empty)
         cli_fail(&history_help, 0, "no samples before %s", when);
     return cli_print(&history_help, &out);

@@ -282,10 +282,10 @@ static int plot_hub(const struct plot_conf *conf, struct sheet *s)
     if (r < 0)
         r = cli_fail(&plot_help, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
     else if (!lines_parse(&answer, true, &l))
-        r = cli_fail(&plot_help, EXIT_REACH, "'%s' answered something else than a hub would",
+        r = cli_fail(&plot_help, EXIT_REACH, "'%s' sent an unexpected response; is it a muster hub?",
                      client_url(&conf->client));
     else if (!l.n || !l.v[0].chart.n)
-        r = cli_fail(&plot_help, EXIT_NO, "nothing is stored of that");
+        r = cli_fail(&plot_help, EXIT_NO, "no data for this period");
     else
         r = draw_lines(conf, s, &l);
     lines_fini(&l);

@@ -19,7 +19,7 @@ struct advise_conf {
 
 static const struct opt advise_opts[] = {
     CLIENT_OPTS(advise_conf, client),
-    OPT(advise_conf, person, 'p', OPT_STR, NULL, "NAME", "only runs of this person"),
+    OPT(advise_conf, person, 'p', OPT_STR, NULL, "NAME", "only runs of this user"),
     OPT(advise_conf, team, 0, OPT_STR, NULL, "TEAM", "only runs of this team"),
     OPT(advise_conf, run, 0, OPT_STR, NULL, "ID", "only this run"),
     OPT(advise_conf, last, 'n', OPT_DURATION, "7d", "TIME", "period before now", .min = 3600000,
@@ -31,10 +31,9 @@ const struct opt_cmd advise_help = {
     .name = "muster advise",
     .summary = "list the largest savings of GPU-hours this week, and how to get them",
     .args = "",
-    .about =
-        "Prints at most five lines, the largest saving first: the person, GPU-hours (and cost, if a price is set), "
-        "reason and remedy. Hours are estimates (docs/advice.md); a run counts under the rule that saves most. "
-        "GPUs without activity counters are not analysed.",
+    .about = "Prints at most five lines, the largest saving first: the user, GPU-hours (and cost, if a price is set), "
+             "reason and remedy. Hours are estimates (docs/advice.md); a run counts under the rule that saves most. "
+             "GPUs without activity counters are not analysed.",
     .examples = "muster advise\n"
                 "muster advise --team vision --last 30d\n"
                 "muster advise --run 3f9a6c1be2d07a55",
@@ -98,8 +97,7 @@ static void put_head(struct buf *out, const json_t *v, const char *span)
     if (!isnan(number_at(v, "effective_hours")))
         buf_addf(out, ", %.*f of them effective", digits, number_at(v, "effective_hours") * scale);
     if (sampled > 0)
-        buf_addf(out, "; %lld run%s GPUs, which stand for all", sampled,
-                 sampled == 1 ? " was read by some of its" : "s were read by some of their");
+        buf_addf(out, "; for %lld large run%s only a sample of GPUs was analysed", sampled, sampled == 1 ? "" : "s");
     buf_addc(out, '\n');
 }
 
@@ -129,7 +127,7 @@ static void put_lines(struct buf *out, const json_t *v, const struct advise_conf
     }
     put_head(out, v, span);
     put_rest(out, v);
-    buf_addf(out, "%s\n", json_array_size(lines) ? "What would give back most:" : "No rule finds hours to give back.");
+    buf_addf(out, "%s\n", json_array_size(lines) ? "Biggest savings:" : "No savings found.");
     json_array_foreach (lines, i, l) {
         long long n = (long long)int_of(l, "runs");
         buf_addf(out, "%zu. ", i + 1);
@@ -158,7 +156,7 @@ static void put_run(struct buf *out, const json_t *v)
         put_why(out, a);
     }
     if (!i && json_is_true(json_object_get(v, "rules")))
-        buf_adds(out, "No rule finds hours to give back.\n");
+        buf_adds(out, "No savings found.\n");
 }
 
 /* A hub that started just now still reads the runs. */

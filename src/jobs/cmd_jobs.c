@@ -18,7 +18,7 @@ static const struct opt jobs_opts[] = {
     CLIENT_OPTS(jobs_conf, client),
     OPT(jobs_conf, last, 'n', OPT_DURATION, "24h", "TIME", "only runs within this time; 0: all", .min = 0,
         .max = 36525ll * 86400000),
-    OPT(jobs_conf, person, 'p', OPT_STR, NULL, "LOGIN", "only runs of this person"),
+    OPT(jobs_conf, person, 'p', OPT_STR, NULL, "LOGIN", "only runs of this user"),
     OPT(jobs_conf, kind, 'k', OPT_STR, NULL, "KIND",
         "only this kind: record, dask, wandb, slurm, auto (not labelled) or another"),
     OPT(jobs_conf, node, 0, OPT_STR, NULL, "NODE", "only runs on this node"),
@@ -101,7 +101,7 @@ static int list_runs(struct cmd_call *c, const struct opt_cmd *help)
     bool any = !(conf->person || conf->kind || conf->node || conf->device || conf->parent || conf->filter);
     const char *which = any ? "" : "such ";
     if (conf->last)
-        snprintf(none, sizeof(none), "no %srun was within the last %s; --last looks further back", which,
+        snprintf(none, sizeof(none), "no %srun within the last %s; --last TIME selects a longer period", which,
                  clock_span(conf->last, span));
     else
         snprintf(none, sizeof(none), "there is no %srun", which);

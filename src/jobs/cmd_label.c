@@ -130,7 +130,7 @@ static json_t *ask(struct label *l, const char *method, const char *path, json_t
     json_decref(body);
     json_t *o = r == 0 ? client_json(buf_str(&answer)) : NULL;
     if (r == 0 && !o)
-        err_set(&l->err, -EBADMSG, "'%s' answered something else than a hub would", client_url(&l->conf));
+        err_set(&l->err, -EBADMSG, "'%s' sent an unexpected response; is it a muster hub?", client_url(&l->conf));
     return o;
 }
 
@@ -185,7 +185,9 @@ static int post(struct label *l, const struct label_end *e)
     /* from the hub's reply: if an earlier reply was lost, the hub has that request's values */
     l->told = json_array_size(json_object_get(o, "devices")) + json_array_size(json_object_get(o, "pids"));
     json_decref(o);
-    return id ? 0 : err_set(&l->err, -EBADMSG, "'%s' answered something else than a hub would", client_url(&l->conf));
+    return id ? 0
+              : err_set(&l->err, -EBADMSG, "'%s' sent an unexpected response; is it a muster hub?",
+                        client_url(&l->conf));
 }
 
 /* Sends devices and pids seen so far, and the end if any. */

@@ -278,7 +278,7 @@ static void tell(struct recording *r, bool all, int64_t ms)
             told++;
         }
     if (!told)
-        buf_adds(&out, r->n_seen ? "it used no GPU\n" : "no GPU was seen\n");
+        buf_adds(&out, r->n_seen ? "it used no GPU\n" : "no GPU found\n");
     fwrite(out.p, 1, out.len, stderr);
 }
 
@@ -410,7 +410,7 @@ int cmd_record(struct cmd_call *c)
     if (fits) /* with MUSTER_COLLECTOR and the like, as for an agent */
         agent.tick = conf->every;
     if (!fits || local_open(&l, &agent, &sink, &err) < 0)
-        cli_fail(&record_help, 0, "GPUs are not seen: %s", err.msg);
+        cli_fail(&record_help, 0, "no GPUs found: %s", err.msg);
     const char *slash = strrchr(argv[0], '/');
     const char *program = slash && slash[1] ? slash + 1 : argv[0];
     int64_t begin_ms = clock_mono_ms();

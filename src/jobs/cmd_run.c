@@ -71,14 +71,14 @@ static const struct {
              {"dram", "memory bandwidth", AS_SHARE},
              {"flops", "TFLOP/s as bf16, a GPU, -12 to +35 %", AS_TFLOPS},
              {"util", "utilisation", AS_SHARE},
-             {"clock", "clock, of its highest", AS_SHARE},
-             {"memory_peak", "memory needed, a GPU", AS_BYTES},
-             {"memory_total", "memory there, a GPU", AS_BYTES},
-             {"host_cpu", "host CPU cores, a GPU", AS_CORES},
+             {"clock", "clock, share of maximum", AS_SHARE},
+             {"memory_peak", "peak memory per GPU", AS_BYTES},
+             {"memory_total", "total memory per GPU", AS_BYTES},
+             {"host_cpu", "host CPU cores per GPU", AS_CORES},
              {"host_cpu_top", "busiest process, cores", AS_CORES},
-             {"power", "power, a GPU", AS_WATTS},
-             {"power_peak", "highest power", AS_WATTS},
-             {"temperature_peak", "highest temperature", AS_DEGREES},
+             {"power", "power per GPU", AS_WATTS},
+             {"power_peak", "peak power", AS_WATTS},
+             {"temperature_peak", "peak temperature", AS_DEGREES},
              {"energy", "energy", AS_ENERGY},
              {"cost", "cost", AS_MONEY}};
 
@@ -130,7 +130,7 @@ static void put_difference(struct buf *out, enum amount as, double a, double b)
 static int verdict_path(const char *id, struct buf *ret, struct err *err)
 {
     if (!id[0] || strlen(id) > 64 || strspn(id, "0123456789abcdefABCDEF") != strlen(id))
-        return err_set(err, -EINVAL, "'%.64s' is no run's ID: that has 16 hex digits, as `muster runs` lists them", id);
+        return err_set(err, -EINVAL, "'%.64s' is not a run ID: expected 16 hex digits; `muster runs` lists them", id);
     return buf_addf(ret, "/api/v1/jobs/%s/verdict", id);
 }
 
@@ -211,7 +211,7 @@ static void put_advice(struct buf *out, const json_t *v)
         buf_addf(out, "\n  %s\n  %s\n", text_of(a, "evidence"), text_of(a, "remedy"));
     }
     if (!i && json_is_true(json_object_get(v, "rules")))
-        buf_adds(out, "\nno rule finds anything wrong with it\n");
+        buf_adds(out, "\nNo problems found.\n");
     if (text_of(v, "rules_why")[0])
         buf_addf(out, "\n%s\n", text_of(v, "rules_why"));
 }
@@ -221,16 +221,16 @@ static void put_needs(struct buf *out, const json_t *v)
     double peak = number_of(v, "memory_peak"), total = number_of(v, "memory_total");
     buf_addc(out, '\n');
     if (!isnan(peak) && !isnan(total)) {
-        buf_adds(out, "memory: needed at most ");
+        buf_adds(out, "memory: peak ");
         put_amount(out, AS_BYTES, peak, "");
         buf_adds(out, " of ");
         put_amount(out, AS_BYTES, total, "");
         buf_adds(out, " on a GPU, ");
         put_amount(out, AS_BYTES, MAX(total - peak, 0), "");
-        buf_adds(out, " could be shared\n");
+        buf_adds(out, " unused\n");
     }
     if (!isnan(number_of(v, "host_cpu")))
-        buf_addf(out, "host: %.1f cores for each GPU, the busiest process %.1f, at most %.1f\n",
+        buf_addf(out, "host: %.1f cores per GPU, busiest process %.1f on average, %.1f at most\n",
                  number_of(v, "host_cpu"), number_of(v, "host_cpu_top"), number_of(v, "host_cpu_peak"));
 }
 
@@ -283,7 +283,7 @@ int cmd_run(struct cmd_call *c)
     json_auto_t *v = NULL;
     AUTO_BUF raw = {0}, out = BUF_INIT(4u << 20);
     if (c->argc != 1)
-        return err_set(&c->err, -EINVAL, "which run? As in: muster run 3f9a6c1be2d07a55; `muster runs` lists them");
+        return err_set(&c->err, -EINVAL, "which run? Example: muster run 3f9a6c1be2d07a55; `muster runs` lists them");
     if (conf->output)
         return save_picture(conf, c->argv[0], &c->err);
     int r = ask_verdict(conf, c->argv[0], &v, &raw, &c->err);
@@ -300,7 +300,7 @@ int cmd_run(struct cmd_call *c)
     if (json_array_size(json_object_get(v, "devices")) > 0) {
         buf_addc(&out, '\n');
         if (listing_put(&l, v, false, &out) < 0)
-            return err_set(&c->err, -EREMOTEIO, "the hub's answer is not understood");
+            return err_set(&c->err, -EREMOTEIO, "the hub sent an unexpected response");
         run_processes_put(&conf->client, v, &out);
     }
     buf_addf(&out, "\n%s/run/%s\n", client_url(&conf->client), text_of(json_object_get(v, "job"), "id"));
@@ -370,7 +370,7 @@ int cmd_compare(struct cmd_call *c)
     struct buf raw[2] = {{0}, {0}};
     int r = 0;
     if (c->argc != 2)
-        return err_set(&c->err, -EINVAL, "which two runs? As in: muster compare 3f9a6c1be2d07a55 71bb03d2a96c4e10");
+        return err_set(&c->err, -EINVAL, "which two runs? Example: muster compare 3f9a6c1be2d07a55 71bb03d2a96c4e10");
     for (int k = 0; k < 2 && r >= 0; k++)
         r = ask_verdict(conf, c->argv[k], &v[k], &raw[k], &c->err);
     if (r >= 0 && conf->json) {

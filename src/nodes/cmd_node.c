@@ -34,7 +34,7 @@ const struct opt_cmd node_help = {
         "ask for confirmation (except with --yes). This needs an admin token; the user who runs the local hub has "
         "one.",
     .examples = "muster node list  # every node the hub has ever seen\n"
-                "muster node rename ip-10-0-0-7 dgx7  # a name that people know\n"
+                "muster node rename ip-10-0-0-7 dgx7  # a name that users know\n"
                 "muster node join dgx7~2 dgx7  # the reinstalled machine\n"
                 "muster node retire dgx3 --undo  # back on the screens\n"
                 "muster node maintenance dgx7 --undo  # back to work",

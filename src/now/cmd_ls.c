@@ -46,8 +46,8 @@ const struct opt_cmd ls_help = {
     .args = "[FILTER…]",
     .about = "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub. Without a "
              "GPU driver it shows the hub that runs on this machine, if any.\n\n"
-             "A filter selects GPUs: kim, dgx1, h200 or train.py (a person, a node, a model or a program), states "
-             "(free, held, busy, unknown, starting, offline, hung, lost), mine, user:kim, model:h200, "
+             "A filter selects GPUs: kim, dgx1, h200 or train.py (a user, a node, a model or a program), states "
+             "(free, held, busy, unknown, starting, offline, hung, missing), mine, user:kim, model:h200, "
              "host:dgx*, program:python, mem>40G, memfree>=50%, idle>2h, since>30m, and any metric by name (util>50%, "
              "temp>80, power>300W), joined by and, or, not and parentheses; a space means and. docs/filter.md "
              "describes filters. Exit status 1: no GPU matches.",
@@ -57,7 +57,7 @@ const struct opt_cmd ls_help = {
                 "muster ls free h200 'memfree>=40G'  # a free H200 with 40 GiB\n"
                 "muster ls held 'idle>2h' not user:root  # allocated, and idle\n"
                 "muster ls -o node,gpu,user,mem_used  # only what I need\n"
-                "muster ls '(hung or lost) host:dgx*'  # needs repair\n"
+                "muster ls '(hung or missing) host:dgx*'  # needs repair\n"
                 "muster ls --json | jq '.[] | select(.state == \"held\")'",
     .opts = ls_opts,
     .conf_size = sizeof(struct ls_conf),

@@ -23,11 +23,10 @@ static const struct opt people_opts[] = {
 };
 const struct opt_cmd people_help = {
     .name = "muster people",
-    .summary = "list people by the GPUs they hold now and held recently",
+    .summary = "list users by the GPUs they hold now and held recently",
     .args = "",
-    .about =
-        "Prints a line per person: GPUs in use, idle ones of these, booked ones, used ones (a shared GPU counts by "
-        "memory), and moving averages over 2 hours, a day and a week. Exit status 1: no person found.",
+    .about = "Prints a line per user: GPUs in use, idle ones of these, booked ones, used ones (a shared GPU counts by "
+             "memory), and moving averages over 2 hours, a day and a week. Exit status 1: no user found.",
     .examples = "muster people\n"
                 "muster people --filter model:h200",
     .opts = people_opts,
@@ -141,8 +140,7 @@ static int ask_hub(struct cmd_call *c, struct hub_listing *l, const char *path, 
 
 int cmd_people(struct cmd_call *c)
 {
-    struct hub_listing l = {LISTING(people_help, people_columns, fill_person,
-                                    "no user is on a GPU, and none was recently"),
+    struct hub_listing l = {LISTING(people_help, people_columns, fill_person, "no GPU is in use or was recently"),
                             .order = by_score, .no = true};
 
     return ask_hub(c, &l, "/api/v1/people", "1");

@@ -47,7 +47,7 @@ static int put_file(const struct say_cmd_conf *conf, json_t *f, struct buf *out,
 
     if (!name || !type || strchr(name, '/') || name[0] == '.' ||
         base64_read(str_n(json_string_value(b64), json_string_length(b64)), &bytes) < 0)
-        return err_set(err, -EPROTO, "the hub answered something else than a hub would");
+        return err_set(err, -EPROTO, "the hub sent an unexpected response; is it a muster hub?");
     if (strncmp(type, "text/", 5) == 0) {
         buf_addstr(out, buf_str(&bytes));
         return EXIT_OK;
@@ -72,7 +72,7 @@ static int put_answer(const struct say_cmd_conf *conf, const struct buf *raw, st
     size_t i;
 
     if (!text)
-        return err_set(err, -EPROTO, "the hub answered something else than a hub would");
+        return err_set(err, -EPROTO, "the hub sent an unexpected response; is it a muster hub?");
     if (conf->json)
         plain_json(&out, buf_str(raw));
     else if (text[0])

@@ -65,7 +65,7 @@ static int line_end(struct hub_line *l, CURLcode rc, struct err *err)
     long status = 0;
     l->lib->easy_getinfo(l->q.c, CURLINFO_RESPONSE_CODE, &status);
     if (l->taken < 0)
-        return err_set(err, l->taken, "'%s' answered something else than a hub would", l->conf.ask.shown);
+        return err_set(err, l->taken, "'%s' sent an unexpected response; is it a muster hub?", l->conf.ask.shown);
     if (status && status != 200)
         return asking_refused(&l->conf.ask, status, buf_str(&l->refusal), err);
     return rc != CURLE_OK ? asking_unreachable(&l->conf.ask, &l->q, rc, err)

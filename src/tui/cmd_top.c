@@ -53,7 +53,7 @@ const struct opt_cmd top_help = {
     .about =
         "Without --hub (or MUSTER_HUB) it reads this machine and needs no hub. With a hub it shows "
         "every node, live; also if this machine has no GPU driver, but runs a hub.\n\n"
-        "Keys: o overview, d devices, p processes, u people, h history, e events, a alerts; Enter shows more, Esc "
+        "Keys: o overview, d devices, p processes, u users, h history, e events, a alerts; Enter shows more, Esc "
         "goes back; / filters, s sorts, r reverses the order, space pauses, + and - set the speed, c shows many per "
         "line, ? lists them all, q quits. W saves view, order and speed for the next start, in "
         "$XDG_CONFIG_HOME/muster/top.env (or ~/.config). NO_COLOR in the environment means no colours.",

@@ -35,7 +35,7 @@ static const struct opt usage_opts[] = {
     OPT(usage_conf, zone, 'z', OPT_STR, NULL, "ZONE", "time zone of days, e.g. Asia/Tokyo",
         .default_text = "the hub's"),
     OPT(usage_conf, week_start, 0, OPT_CHOICE, "monday", "DAY", "first day of a week", .choices = week_days),
-    OPT(usage_conf, person, 0, OPT_STR, NULL, "NAME", "only this person"),
+    OPT(usage_conf, person, 0, OPT_STR, NULL, "NAME", "only this user"),
     OPT(usage_conf, team, 0, OPT_STR, NULL, "NAME", "only this team"),
     OPT(usage_conf, project, 0, OPT_STR, NULL, "NAME", "only this project"),
     OPT(usage_conf, company, 0, OPT_STR, NULL, "NAME", "only this company"),
@@ -57,7 +57,7 @@ const struct opt_cmd usage_help = {
     .args = "",
     .about = "Prints held, busy, idle and effective GPU time, energy and cost, as measured by agents; no scheduler is "
              "needed. docs/usage.md defines each number. Exit status 1: no usage recorded for the period.",
-    .examples = "muster usage  # each person, the last 30 days\n"
+    .examples = "muster usage  # each user, the last 30 days\n"
                 "muster usage --by team --period month --last 365d --format csv > teams.csv\n"
                 "muster usage --by node --from 2026-11-01 --to 2026-11-30\n"
                 "muster usage --by device --person kim --last 7d  # the GPUs that kim used\n"
@@ -84,9 +84,10 @@ static int64_t waiting(const struct usage_conf *conf, struct err *err)
     AUTO_BUF answer = {0};
     int r = client_ask(&conf->client, "GET", "/api/v1/usage?last=1h&by=model", str_of(""), &answer, err);
     json_t *o = r < 0 ? NULL : client_json(buf_str(&answer)), *n = json_object_get(o, "waiting");
-    int64_t v = r < 0                ? r
-                : json_is_integer(n) ? json_integer_value(n)
-                                     : err_set(err, -EPROTO, "the hub answered something else than a hub would");
+    int64_t v = r < 0 ? r
+                : json_is_integer(n)
+                    ? json_integer_value(n)
+                    : err_set(err, -EPROTO, "the hub sent an unexpected response; is it a muster hub?");
 
     json_decref(o);
     return v;
@@ -131,8 +132,9 @@ int cmd_usage(struct cmd_call *c)
     if (r < 0)
         return r;
     if (is_empty(conf, &answer))
-        return cli_fail(&usage_help, EXIT_NO, "nothing is counted of then");
+        return cli_fail(&usage_help, EXIT_NO, "no usage recorded for this period");
     if (!conf->output && conf->format >= FORMAT_PDF && isatty(STDOUT_FILENO))
-        return err_set(&c->err, -EINVAL, "a %s is not for a terminal: use --output FILE", formats[conf->format]);
+        return err_set(&c->err, -EINVAL, "%s cannot be printed on a terminal: use --output FILE",
+                       formats[conf->format]);
     return cli_save(&usage_help, conf->output, conf->format >= FORMAT_PDF, &answer);
 }

@@ -76,7 +76,7 @@ class Reading(lib.Case):
     def test_a_reader_is_no_person(self):
         status, _, err = self.run_any(lib.MUSTER, "token", "new", "--role", "reader", "--person", "kim", "--data", self.path("data"))
         self.assertEqual(status, 2)
-        self.assertIn("a reader is no person", err)
+        self.assertIn("a reader has no user", err)
 
 
 class OwnHub(lib.Case):

@@ -48,7 +48,7 @@ class Notices(alerting.Watched):
         lib.wait_until("both are told of", lambda: len(self.ids("node-new")) == 2)
         self.assertEqual({k for k in self.kinds()}, {("notice", "node-new")})
         self.assertIn("is new", json.dumps(self.told()))
-        self.assertEqual(self.cli()[:2], (0, "nothing is wrong\n"))
+        self.assertEqual(self.cli()[:2], (0, "no alerts\n"))
         rows = self.rows("?all")
         self.assertEqual(sorted((r["rule"], r["place"], r["notice"]) for r in rows), [("node-new", "a1", True), ("node-new", "a2", True)])
         self.hub.kill9()

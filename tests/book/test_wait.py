@@ -165,7 +165,7 @@ class Waits(lib.Case):
         self.open_told()
         self.assertEqual(self.cli("--tell", "--timeout", "3s", "--person", "kim")[0], 0)
         (told,) = lib.wait_until("they are told", self.messages)
-        self.assertEqual(told["title"], "you do not wait any more for 1 GPU: there was nothing within 3 s")
+        self.assertEqual(told["title"], "your request for 1 GPU has ended: none became free within 3 s")
 
     def test_ten_over_four_are_served_in_order_also_over_a_restart(self):
         names = ["a1", "a2", "a3", "a4"]

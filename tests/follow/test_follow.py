@@ -279,7 +279,7 @@ class Three(FollowCase):
 
             def log_message(self, *args):
                 pass
-        for text, want in ((b'event: snapshot\ndata: {"at":5,"nodes":[]}\n\n', "too old to be followed"), (b"event: begin\ndata: []\n\n", "something else than a hub would"),
+        for text, want in ((b'event: snapshot\ndata: {"at":5,"nodes":[]}\n\n', "too old to be followed"), (b"event: begin\ndata: []\n\n", "sent an unexpected response"),
                            (b'event: begin\ndata: {"at":5}\n\nevent: node\ndata: {"id":5}\n\n', "a node that cannot be read")):
             with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Old) as s:
                 s.text = text

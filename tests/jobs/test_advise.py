@@ -72,7 +72,7 @@ class Advise(lib.Case):
             self.assertRegex(self.say("--run", starved), r"\n1\. 1[23] GPU-minutes, 0\.7\d EUR: waits for the host \(")
             self.assertEqual(len(json.loads(self.say("--json", "--person", "lee"))["lines"]), 1)
             status, _, err = self.run_any(lib.MUSTER, "advise", "--run", "zz", "--hub", self.hub.url)
-            self.assertEqual((status, "is no run's ID" in err), (2, True), err)
+            self.assertEqual((status, "is not a run ID" in err), (2, True), err)
 
     def test_it_is_the_same_after_a_restart_and_of_a_known_share_of_usage(self):
         self.hub = self.start_hub(data=self.path("data"))
@@ -106,12 +106,12 @@ class Advise(lib.Case):
 
         hub = answers.Answers(self, lambda path, query: (200, answer))
         for change, words in (({}, "412.0 GPU-hours, 131.4 of them effective"),
-                              ({"sampled": 2}, "412.0 GPU-hours, 131.4 of them effective; 2 runs were read by some of their GPUs, which stand for all"),
-                              ({"sampled": 1}, "412.0 GPU-hours, 131.4 of them effective; 1 run was read by some of its GPUs, which stand for all"),
+                              ({"sampled": 2}, "412.0 GPU-hours, 131.4 of them effective; for 2 large runs only a sample of GPUs was analysed"),
+                              ({"sampled": 1}, "412.0 GPU-hours, 131.4 of them effective; for 1 large run only a sample of GPUs was analysed"),
                               ({"sampled": 0, "looked": 9, "looked_hours": 380}, "412.0 GPU-hours; analysed: the largest 9, 380.0 GPU-hours, 131.4 of them effective")):
             answer.update(change)
             out = self.run_ok(lib.MUSTER, "advise", "--hub", hub.url)
-            self.assertEqual(out, f"20 runs in the last 7 d, {words}\nNo rule finds hours to give back.\n")
+            self.assertEqual(out, f"20 runs in the last 7 d, {words}\nNo savings found.\n")
 
 
 if __name__ == "__main__":
