@@ -63,7 +63,7 @@ test("a free GPU is booked by two clicks", async (t) => {
     await cell(page, "dgx2", 3).hover();
     const details = page.locator(".details");
     await until("who, until when", async () => (await details.count()) && /booked until [\w, -]*\d\d:\d\d by kim/.test(await words(details)));
-    await until("the other cell", async () => /^5 ○ free to \d\d:\d\d$/.test(await words(cell(page, "dgx2", 5))));
+    await until("the other cell", async () => /^5 ○ free –\d\d:\d\d$/.test(await words(cell(page, "dgx2", 5))));
     await page.mouse.move(2, 2);
     await cell(page, "dgx2", 5).hover();
     await until("who, from when", async () => (await details.count()) && /booked from [\w, -]*\d\d:\d\d by lee \(a demo\)/.test(await words(details)));

@@ -27,7 +27,7 @@ export const say = {
     temperature: "temperature",
     ofLimit: "of its limit",
     freeUntil: (when) => `until ${when}`,
-    freeTo: (when) => `to ${when}`,
+    freeTo: (when) => `–${when}`,
     short: /** @type {Record<string, string>} */ ({ hung: "driver" }),
     booked: "booked",
     bookedBy: (who) => `booked by ${who}`,

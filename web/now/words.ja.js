@@ -26,7 +26,7 @@ export const say = {
     temperature: "温度",
     ofLimit: "上限比 100 %",
     freeUntil: (when) => `${when} まで`,
-    freeTo: (when) => `〜${when}`,
+    freeTo: (when) => `–${when}`,
     short: {},
     booked: "予約",
     bookedBy: (who) => `${who} が予約`,
