@@ -35,8 +35,8 @@ static bool token_of_text(struct api *a, struct request *rq, struct str text, st
     uint8_t hash[32];
     if (!token_split(text, id, hash))
         return reply_refuse(rp, 400,
-                            "this is no token: one begins with mst_, and all of it is needed; on the hub `muster "
-                            "token new` makes one");
+                            "this is not a valid token: a token starts with mst_, and all of it is needed; on the hub "
+                            "`muster token new` creates one");
     struct token given = {0};
     mem_copy_str(given.id, sizeof(given.id), id);
     audit_by(rq, &given);

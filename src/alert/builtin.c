@@ -38,7 +38,7 @@ static bool is_hung(UNUSED const struct rule_look *k, const struct node_now *n, 
 
 static void tell_hung(const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
-    rule_found_at(k, n, NULL, n->since_ms, "the driver of %s does not answer", node_shown(n));
+    rule_found_at(k, n, NULL, n->since_ms, "the driver of %s is not responding", node_shown(n));
 }
 
 static bool is_off(UNUSED const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
@@ -164,8 +164,7 @@ static bool is_lost(const struct rule_look *k, const struct node_now *n, const s
 
 static void tell_lost(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
 {
-    rule_found_at(k, n, d, d->since_ms, "%s:%d (%s) was there and is gone", node_shown(n), (int)d->fact.index,
-                  device_shown(d));
+    rule_found_at(k, n, d, d->since_ms, "%s:%d (%s) is missing", node_shown(n), (int)d->fact.index, device_shown(d));
 }
 
 /* Bits of the driver's mask: heat; power. */
@@ -452,36 +451,37 @@ const struct alert_rule alert_builtin[] = {
          "two nodes have one name, or report one GPU: the second is NAME~2, UUID~2",
          "muster node rename NODE NAME; a copied disk image: remove the agent's state folder on one of the two",
          OF_NODE(taken)),
-    RULE("driver-hung", CRITICAL, 30 * SEC, 30 * SEC, "a node's driver does not answer",
-         "look into dmesg for Xid errors; often only a restart of the node helps", OF_NODE(hung)),
-    RULE("gpu-lost", CRITICAL, 30 * SEC, 30 * SEC, "a GPU that was there is gone",
-         "look into dmesg (fallen off the bus?); reseat it, or put the node into maintenance", OF_GPU(lost),
+    RULE("driver-hung", CRITICAL, 30 * SEC, 30 * SEC, "a node's driver is not responding",
+         "check dmesg for Xid errors; often only a restart of the node helps", OF_NODE(hung)),
+    RULE("gpu-lost", CRITICAL, 30 * SEC, 30 * SEC, "a GPU is missing",
+         "check dmesg (fallen off the bus?); reseat it, or put the node into maintenance", OF_GPU(lost),
          .look = look_forgotten),
     RULE("gpus-missing", CRITICAL, 2 * MIN_, 30 * SEC, "a node has fewer GPUs than it had, or than muster.yaml says",
-         "look into dmesg and at lspci; taken out on purpose: alerts: {gpus-missing: {expect: {NODE: 7}}}",
-         .expects = true, OF_NODE(missing)),
+         "check dmesg and lspci; taken out on purpose: alerts: {gpus-missing: {expect: {NODE: 7}}}", .expects = true,
+         OF_NODE(missing)),
     RULE("gpu-xid", WARNING, 0, 0, "the driver reported an Xid error within the last hour",
          "see the error's meaning; a program that causes it must be fixed by its owner; if the GPU needs a reset, run "
          "nvidia-smi --gpu-reset when no process uses it; replace a GPU that repeats the error",
          .look = look_recent, .limit = EVENT_XID),
     RULE("gpu-ecc", CRITICAL, 0, 0, "memory errors that could not be corrected within the last hour",
-         "what ran there may be wrong; reset the GPU, and replace it when it comes again", .look = look_recent,
+         "results computed since then may be wrong; reset the GPU, and replace it if this repeats", .look = look_recent,
          .limit = EVENT_ECC),
     RULE("gpu-remap", WARNING, 0, 60 * SEC, "a memory row waits for a reset to be remapped",
-         "reset the GPU (nvidia-smi --gpu-reset) when nobody is on it", .when = "rows_pending>0",
+         "reset the GPU (nvidia-smi --gpu-reset) when no process uses it", .when = "rows_pending>0",
          .text = "{place} needs service: a memory row waits for a reset"),
     RULE("gpu-remap-failed", CRITICAL, 0, 60 * SEC, "a GPU needs service: a memory row could not be remapped",
-         "drain it and have it replaced: what runs there may be wrong", .when = "rows_failed>0",
+         "drain it and have it replaced: results may be wrong", .when = "rows_failed>0",
          .text = "{place} needs service: a memory row could not be remapped"),
     RULE("gpu-rows-spent", WARNING, 0, 60 * SEC, "a GPU needs service: a bank of its memory has no spare row left",
          "the next bad row there cannot be remapped: plan its replacement", .when = "rows_spent>0",
          .text = "{place} needs service: a bank of its memory has no spare row left"),
     RULE("gpu-hot", WARNING, 2 * MIN_, 2 * MIN_, "a GPU is hotter than 88 degrees",
-         "look at fans, filters and the room", .when = "temp>88", .until = "temp<84", .text = "{place} is at {temp}"),
+         "check fans, filters and room temperature", .when = "temp>88", .until = "temp<84",
+         .text = "{place} is at {temp}"),
     RULE("gpu-throttled-heat", WARNING, 5 * MIN_, 5 * MIN_, "heat holds a GPU's clocks down",
-         "look at fans, filters and the room", OF_GPU(throttled), .limit = THROTTLE_HEAT),
+         "check fans, filters and room temperature", OF_GPU(throttled), .limit = THROTTLE_HEAT),
     RULE("gpu-throttled-power", INFO, 30 * MIN_, 5 * MIN_, "the power limit holds a GPU's clocks down",
-         "normal under full load; else look at the power limit and the supplies",
+         "normal under full load; otherwise check the power limit and the power supplies",
          .off = true, /* full load does it everywhere */
          OF_GPU(throttled), .limit = THROTTLE_POWER),
     RULE("gpu-memory", INFO, 10 * MIN_, 5 * MIN_, "less than one percent of a GPU's memory is left",
@@ -494,8 +494,8 @@ const struct alert_rule alert_builtin[] = {
          "contact each other; muster stops no process", .person = true,
          .you = "you are on {places}, which {who} has booked",
          .yours = "{places}, which you have booked, is used by {who}", .look = look_bookings, .limit = USE_OTHERS),
-    RULE("booking-unused", INFO, HOUR, 2 * MIN_, "what is booked is not used",
-         "give it back: muster book --release NUMBER (muster book --list has it)", .person = true,
+    RULE("booking-unused", INFO, HOUR, 2 * MIN_, "a booking is not used",
+         "release it: muster book --release NUMBER (listed by muster book --list)", .person = true,
          .you = "you booked {places} and have not used it for {for}", .look = look_bookings, .limit = USE_UNUSED),
 /* off by default, except for the two that waste whole GPUs */
 #define RUN_ON(rule_) ((rule_) == ADVICE_spinning || (rule_) == ADVICE_straggler)
@@ -532,7 +532,7 @@ const struct alert_rule alert_builtin[] = {
          .now_only = true, .look = look_hub, .limit = SCENE_DAMAGE),
     RULE("sources", WARNING, 5 * MIN_, MIN_, "a source of names of nodes fails",
          "GET /api/v1/sources says which and why", .now_only = true, .look = look_hub, .limit = SCENE_SOURCES),
-    RULE("channel", WARNING, 5 * MIN_, MIN_, "a notification channel fails",
-         "muster alerts channels says why", .now_only = true, .look = look_hub, .limit = SCENE_CHANNELS),
+    RULE("channel", WARNING, 5 * MIN_, MIN_, "a notification channel fails", "muster alerts channels says why",
+         .now_only = true, .look = look_hub, .limit = SCENE_CHANNELS),
     {0},
 };

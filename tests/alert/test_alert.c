@@ -442,7 +442,7 @@ static void rules_find_what_is_wrong(void **unused)
     for (size_t i = 1; i < ARRAY_LEN(table); i++) /* rule by rule, whichever node comes first */
         assert_true(strstr(buf_str(&b).p, table[i - 1]) < strstr(buf_str(&b).p, table[i]));
     has(&b, "gpu-idle dgx1:1: dgx1:1 is held by lee and idle\n", true);
-    has(&b, "driver-hung dgx2: the driver of dgx2 does not answer\n", true);
+    has(&b, "driver-hung dgx2: the driver of dgx2 is not responding\n", true);
     has(&b, "node-down ws3: ws3 is offline\n", true);
     has(&b, "clock-off dgx1: the clock of dgx1 is off by 7.0 s\n", true);
     has(&b, "gpu-hot dgx1:0: dgx1:0 is at 95 ", true);
@@ -739,7 +739,7 @@ static void gpus_that_are_missing_are_told_of_once(void **unused)
                          .place = "n:7",
                          .device = "GPU-7",
                          .person = "",
-                         .text = "n:7 was there and is gone"};
+                         .text = "n:7 is missing"};
     AUTO_BUF b = BUF_INIT(1 << 16);
 
     (void)unused;
@@ -747,7 +747,7 @@ static void gpus_that_are_missing_are_told_of_once(void **unused)
     assert_string_equal(what_is_missed(r, l, 8, NULL, &b), "");
     assert_string_equal(what_is_missed(r, l, 0, NULL, &b), "");
     says_gpus(l, 2, 7, NOW);
-    assert_string_equal(what_is_missed(r, l, 8, NULL, &b), "gpu-lost n:7: n:7 () was there and is gone\n");
+    assert_string_equal(what_is_missed(r, l, 8, NULL, &b), "gpu-lost n:7: n:7 () is missing\n");
     assert_int_equal(read_rules(r, "gpus-missing: {expect: {n: 7}}\n", NULL), 0); /* on purpose */
     assert_string_equal(what_is_missed(r, l, 8, NULL, &b), "");
     alert_rules_free(r);
@@ -756,9 +756,9 @@ static void gpus_that_are_missing_are_told_of_once(void **unused)
     l = live_new(&state_rule_default, NULL, NULL);
     says_gpus(l, 2, 7, NOW);
     assert_string_equal(what_is_missed(r, l, 8, NULL, &b), "gpus-missing n: n has 7 of 8 GPUs\n");
-    assert_string_equal(what_is_missed(r, l, 8, &lost, &b), "gpu-lost n:7: n:7 was there and is gone\n");
+    assert_string_equal(what_is_missed(r, l, 8, &lost, &b), "gpu-lost n:7: n:7 is missing\n");
     assert_string_equal(what_is_missed(r, l, 9, &lost, &b),
-                        "gpu-lost n:7: n:7 was there and is gone\ngpus-missing n: n has 7 of 9 GPUs\n");
+                        "gpu-lost n:7: n:7 is missing\ngpus-missing n: n has 7 of 9 GPUs\n");
     assert_int_equal(read_rules(r, "gpus-missing: {expect: {x: 9, 'n*': 7}}\n", NULL), 0); /* on purpose */
     assert_string_equal(what_is_missed(r, l, 8, &lost, &b), "");
     assert_int_equal(read_rules(r, "gpus-missing: {expect: {n: 16}}\n", NULL), 0);

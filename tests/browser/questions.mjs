@@ -55,7 +55,7 @@ const QUESTIONS = [
         await says(page.locator(".said"), /^You are in the queue for dgx3:0/);
     }],
     ["Why is dgx5 red?", 0, 0, async (page) => {
-        await says(page.locator("section[aria-label^=\"dgx5,\"]"), /driver does not answer/);
+        await says(page.locator("section[aria-label^=\"dgx5,\"]"), /driver not responding/);
     }],
     ["Which alerts fired this week?", 2, 0, async (page, hand) => {
         await hand.click(view(page, "Alerts"));

@@ -149,7 +149,7 @@ static void what_was_written_is_read_back(void **unused)
     assert_int_equal(got.nodes[4].at_ms, 0);
     assert_true(got.nodes[3].unlisted && !got.nodes[4].unlisted);
     assert_int_equal(got.nodes[0].devices[0].n_advice, 2);
-    assert_true(strstr(one.p, "\"remedy\":\"feed it faster") && !strstr(one.p, "\"evidence\""));
+    assert_true(strstr(one.p, "\"remedy\":\"try more data-loader workers") && !strstr(one.p, "\"evidence\""));
     for (size_t i = 0; i < got.n; i++)
         p[i] = &got.nodes[i];
     struct view v = {.at_ms = got.at_ms,

@@ -19,7 +19,7 @@ test("a run has a page", async (t) => {
     await page.locator(".run .sentence").waitFor();
     await says(page.locator(".run .sentence"), "1 x Test for 10 m: active 62 %, waited 38 %, 30 % of the tensor peak; 83 Wh, 0.60 EUR");
     assert.equal(await page.locator(".run .lead").getByRole("link", { name: "kim" }).getAttribute("href"), "/person/kim");
-    assert.match(await page.locator(".advice").innerText(), /waits for the host.*active 62 %.*feed it faster/s);
+    assert.match(await page.locator(".advice").innerText(), /waits for the host.*active 62 %.*try more data-loader workers/s);
     await counts(page.locator(".timeline .chart canvas"), 4);
     await until("its processes", async () => /python dgx1:0/.test((await page.locator("section[aria-label=processes]").innerText()).replace(/\s+/g, " ")));
     const facts = (await page.locator("aside").innerText()).replaceAll("\u00a0", " ");
@@ -42,7 +42,7 @@ test("a run has a page", async (t) => {
     await page.goto(`${h.url}/person/kim`);
     const advised = page.getByRole("region", { name: "biggest savings this week" });
     await advised.locator("li").waitFor();
-    assert.match((await advised.innerText()).replace(/\s+/g, " "), /1 run, 0\.2 GPU-hours( \(\d+\s?% of the [\d.]+ held\))?, 0\.1 of them effective\..* 0\.1 GPU-hours, 0\.2\d EUR, train\.py: waits for the host \(.*\): feed it faster/);
+    assert.match((await advised.innerText()).replace(/\s+/g, " "), /1 run, 0\.2 GPU-hours( \(\d+\s?% of the [\d.]+ held\))?, 0\.1 of them effective\..* 0\.1 GPU-hours, 0\.2\d EUR, train\.py: waits for the host \(.*\): try more data-loader workers/);
     assert.equal(await advised.getByRole("link", { name: "train.py" }).getAttribute("href"), `/run/${job.id}`);
     await page.route("**/api/v1/advise?*", async (r) => {
         const got = await (await r.fetch()).json();

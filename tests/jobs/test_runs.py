@@ -118,7 +118,7 @@ class Runs(lib.Case):
         with self.subTest("in a terminal"):
             out = self.run_ok(lib.MUSTER, "run", job["id"], "--hub", self.hub.url)
             self.assertTrue(out.startswith(v["sentence"] + "\ntrain, custom, kim, "), out)
-            for words in ("dgx1:0\n", "\nstarved: waits for the host, for ", "feed it faster", "memory: peak 1.0 GiB of 80.0 GiB on a GPU, 79.0 GiB unused",
+            for words in ("dgx1:0\n", "\nstarved: waits for the host, for ", "try more data-loader workers", "memory: peak 1.0 GiB of 80.0 GiB on a GPU, 79.0 GiB unused",
                           "host: 1.5 cores per GPU, busiest process 1.0 on average, 1.5 at most", f"{self.hub.url}/run/{job['id']}\n"):
                 self.assertIn(words, out)
             row = out.split("GPU     MODEL")[1].splitlines()[1]

@@ -130,7 +130,7 @@ test("a token logs in and out; a wrong one says why; admins are offered more", a
     assert.equal(await page.getByRole("link", { name: "add a node" }).count(), 0);
     await page.getByLabel("Token").fill("hunter2");
     await page.getByRole("button", { name: "Log in" }).click();
-    await says(page.getByRole("alert"), "this is no token: one begins with mst_, and all of it is needed; on the hub `muster token new` makes one");
+    await says(page.getByRole("alert"), "this is not a valid token: a token starts with mst_, and all of it is needed; on the hub `muster token new` creates one");
     refused(page, 400);
     await page.getByLabel("Token").fill("mst_aaaaaaaa_" + "b".repeat(43));
     await page.getByRole("button", { name: "Log in" }).click();

@@ -92,7 +92,7 @@ class Top(lib.Case):
         t.wait(r"dgx\d|no events yet")
         t.keys("a")
         t.wait(r"^ SEVERITY +WHERE +DURATION WHAT")
-        t.wait(r"^[> ]!! critical dgx5 .* the driver of dgx5 does not answer")
+        t.wait(r"^[> ]!! critical dgx5 .* the driver of dgx5 is not responding")
         t.keys("o")
         t.wait(r"^>dgx1")
         t.keys("q")
