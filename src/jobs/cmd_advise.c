@@ -191,7 +191,7 @@ int cmd_advise(struct cmd_call *c)
     if (conf->run && (conf->person || conf->team))
         return err_set(&c->err, -EINVAL, "--run cannot be combined with --person: a run has its user");
     if (conf->run && strspn(conf->run, "0123456789abcdefABCDEF") != strlen(conf->run))
-        return err_set(&c->err, -EINVAL, "'%.64s' is no run's ID: that has 16 hex digits, as `muster runs` lists them",
+        return err_set(&c->err, -EINVAL, "'%.64s' is not a run ID: expected 16 hex digits; `muster runs` lists them",
                        conf->run);
     snprintf(last, sizeof(last), "%llds", (long long)(conf->last / 1000));
     if (conf->run) {

@@ -39,7 +39,7 @@ class ReaderZone(lib.Case):
         self.post(state=2, why="the driver does not answer")
         lib.wait_until("the driver hangs", lambda: lib.ask_json(self.hub.url + "/api/v1/state?node=dgx1")["nodes"][0]["state"] == "hung")
         first, second = self.tokyo("run", json.loads(answer)["id"], "--hub", self.hub.url).splitlines()[:2]
-        self.assertIn(f"no data since {self.at(self.began + 595_000, 0)} UTC: the driver of dgx1 hangs", first)
+        self.assertIn(f"no data since {self.at(self.began + 595_000, 0)} UTC: the driver of dgx1 is not responding", first)
         self.assertIn(self.at(self.began, 9), second)
 
     def test_the_table_of_history(self):

@@ -192,7 +192,7 @@ class Runs(lib.Case):
         self.post(node, state=2, why="the driver does not answer")
         lib.wait_until("the driver hangs", lambda: lib.ask_json(f"{self.hub.url}/api/v1/state?node=dgx1")["nodes"][0]["state"] == "hung")
         v = self.verdict(job)
-        self.assertRegex(v["sentence"], r"^1 x Test for 9 m 55 s: no data since 20\d\d-\d\d-\d\d \d\d:\d\d \w+: the driver of dgx1 hangs; 83 Wh, 0\.(59|60) EUR$")
+        self.assertRegex(v["sentence"], r"^1 x Test for 9 m 55 s: no data since 20\d\d-\d\d-\d\d \d\d:\d\d \w+: the driver of dgx1 is not responding; 83 Wh, 0\.(59|60) EUR$")
         self.assertEqual((v["seconds"], v["gpu_seconds"], v["cost"], v["rules"], v["advice"], v["job"]["state"]), (595, 595, 0.595, False, [], "unfinished"))
         self.assertEqual(v["no_data"], {"since": began + 595_000, "gpus": 1, "node": "dgx1", "state": "hung"})
         self.assertGreater(v["unknown_seconds"], 2900)

@@ -299,10 +299,10 @@ static void a_run_in_one_sentence(void **unused)
     assert_string_equal(b.p, "4 x H200 for 5 h 12 m, and 10 m without data: active 71 %, waited 29 %, 38 % of the "
                              "tensor peak; 9.8 kWh, 12.40 EUR");
     buf_reset(&b);
-    t.no_data = "no data since 09:02: the driver of dgx5 hangs";
+    t.no_data = "no data since 09:02: the driver of dgx5 is not responding";
     t.withheld = true;
     run_sentence(&b, &t);
-    assert_string_equal(b.p, "4 x H200 for 5 h 12 m: no data since 09:02: the driver of dgx5 hangs; 9.8 kWh, "
+    assert_string_equal(b.p, "4 x H200 for 5 h 12 m: no data since 09:02: the driver of dgx5 is not responding; 9.8 kWh, "
                              "12.40 EUR");
     buf_reset(&b);
     m.mean[RUN_ACTIVE] = m.joules = NAN;
