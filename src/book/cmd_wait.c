@@ -235,7 +235,7 @@ static int stand(struct waiter *w, struct err *err)
     int r = queue_up(w, err);
 
     if (r == 0 && strcmp(w->state, "waiting") == 0)
-        say(w, false, "waiting for %lld GPU%s at %s, %lld before you", (long long)w->conf->gpus,
+        say(w, false, "waiting for %lld GPU%s at %s, %lld ahead of you", (long long)w->conf->gpus,
             w->conf->gpus == 1 ? "" : "s", client_url(&w->client), (long long)w->ahead);
     while (r == 0 || passes(r)) {
         if (r < 0 && !w->deaf)
@@ -261,7 +261,7 @@ static int be_told(struct waiter *w, struct err *err)
     int r = queue_up(w, err);
 
     if (r == 0)
-        printf("wait %s: %lld before you; a message comes when it is your turn\n", w->id, (long long)w->ahead);
+        printf("wait %s: %lld ahead of you; a message comes when it is your turn\n", w->id, (long long)w->ahead);
     return r;
 }
 

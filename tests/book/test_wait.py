@@ -135,8 +135,8 @@ class Waits(lib.Case):
     def test_who_asked_for_it_is_told_by_a_message(self):
         self.open_told()
         status, out, err = self.cli("--tell", "--for", "0s", "--person", "kim")
-        self.assertEqual((status, out), (0, "wait 1: 0 before you; a message comes when it is your turn\n"), err)
-        self.assertRegex(self.cli("--tell", "--person", "kim")[1], "^wait 2: 1 before you")
+        self.assertEqual((status, out), (0, "wait 1: 0 ahead of you; a message comes when it is your turn\n"), err)
+        self.assertRegex(self.cli("--tell", "--person", "kim")[1], "^wait 2: 1 ahead of you")
         self.assertEqual(self.cli("--leave", "2", "--person", "kim")[0], 0)
         status, out, err = self.cli("--tell", "--person", "lee")
         self.assertNotEqual((status, out), (0, ""))

@@ -80,7 +80,7 @@ test("down to the ground: a team, a person of it, the GPUs, a day of them", asyn
     const { url } = await theDemo();
     const page = await open(t, url + "/usage?by=team&last=7d");
     await rows(page).getByRole("link", { name: "vision" }).click();
-    await until("its people", async () => /^all › vision: /.test(await words(page.locator("h1"))) && (await words(page.locator(".usage thead"))).startsWith("person"));
+    await until("its people", async () => /^all › vision: /.test(await words(page.locator("h1"))) && (await words(page.locator(".usage thead"))).startsWith("user"));
     const person = rows(page).getByRole("link").first();
     const who = await person.innerText();
     await person.click();
