@@ -100,7 +100,7 @@ test("who has not been asked for a name yet is asked once; Enter books", async (
     await page.goto(url + "/bookings");
     await lane(page, "dgx2", 5).getByRole("button").first().click();
     await dialog(page).waitFor();
-    assert.equal(await dialog(page).getByLabel("who").inputValue(), "new hand");
+    assert.equal(await dialog(page).getByLabel("user").inputValue(), "new hand");
     clean(page);
 });
 
