@@ -181,7 +181,7 @@ test("who holds it and since when: one hover", async (t) => {
     const details = page.locator(".details");
     await details.waitFor();
     const text = await says(details, /dgx1 · GPU 4 NVIDIA H200 ◐ (held|busy) by lee for \d+ h/);
-    assert.match(text, /user program memory for lee \S+ [\d.]+ GiB \d+ h/);
+    assert.match(text, /user program memory duration lee \S+ [\d.]+ GiB \d+ h/);
     assert.match(text, /utilisation \d+ % efficiency \d+ % .*memory [\d.]+ GiB of [\d.]+ GiB temperature \d+ °C power \d+ W of \d+ W/);
     assert.match(text, /\d+ s old/);
     await looksRight(page, "now-hover");
