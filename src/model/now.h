@@ -149,8 +149,8 @@ void tally_add(struct tally *t, const struct view *v, const struct node_now *n);
 void view_tally(const struct view *v, struct tally *ret);
 /* "11 of 48 free: 6 on dgx2, 4 on dgx5, 1 on ws3"; of a filtered view "3 of 48 match 'mem>40G': …" */
 int view_answer(const struct view *v, const struct tally *t, struct buf *out);
-/* All other states: "30 busy, utilisation 58 % · 6 held, 2 idle for over 2 h, cost so far 0.80 EUR · 2 offline · 14.5 kW";
- * skips empty ones. first: written before the text, if there is any; between: " · " */
+/* All other states: "30 busy, utilisation 58 % · 6 held, 2 idle for over 2 h, cost so far 0.80 EUR · 2 offline · 14.5
+ * kW"; skips empty ones. first: written before the text, if there is any; between: " · " */
 int view_counts(const struct view *v, const struct tally *t, const char *first, const char *between, struct buf *out);
 
 /* Whether this client may see the process's whole command line. */
