@@ -108,7 +108,7 @@ class Mirror(BookCase):
         self.assertEqual(self.hub.stop(), 0)
         hub = self.hub_with()
         self.wait_cell("a1", 0, ("kim", minutes(until + HOUR), ""))
-        hub.wait_line(r"says that a1:0 is lee's until .*, here it is kim's until .*: both were changed, and the booking stays")
+        hub.wait_line(r"contains a1:0 as lee's until .*, but it is kim's until .*: both were changed, and the booking stays")
         self.assertEqual([r["person"] for r in self.rows()], ["kim"])
 
     def test_bad_files_release_nothing(self):

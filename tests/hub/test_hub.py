@@ -123,7 +123,7 @@ class Ingest(HubCase):
         self.assertEqual(self.post(h, n.stream(both, n.batch(now)), n.token)[0], 200)
         self.assertEqual(self.post(h, n.stream(n.facts(), n.batch(now + 1)), n.token)[0], 200)  # GPU-2 is lost, and shown behind the first
         self.assertEqual(self.post(h, n.stream(n.batch(now + 2, events=xid(1))), n.token)[0], 200)
-        h.wait_line("n1 tells of GPU 2 and has 1")
+        h.wait_line("n1 sent an event of GPU 2 but has 1 GPUs")
         self.assertEqual(self.post(h, n.stream(n.facts(more=["GPU-2"]), n.batch(now - 60000, events=xid(2))), n.token)[0], 200)  # late, under those of then
         self.assertSoon(lambda: {e["code"]: e["device"] for e in lib.ask_json(h.url + "/api/v1/events") if e["kind"] == "xid"}, {1: None, 2: "GPU-2"})
 

@@ -283,7 +283,7 @@ class TakeOver(NodesCase):
         self.assertEqual(self.ask("POST", "/api/v1/nodes/dgx7/join", {"of": "x"})[0], 400)
         self.say(new)
         status, said = join("dgx7", "dgx7~2")  # the wrong way round: the newcomer is alive
-        self.assertEqual((status, "is alive" in said["detail"]), (409, True))
+        self.assertEqual((status, "is reporting" in said["detail"]), (409, True))
         third = self.node(self.h, "third")
         self.stop(new)
         status, said = join("third", "dgx7~2")

@@ -32,7 +32,7 @@ class Versions(HubCase):
         plus = f"+{commit}" if commit else ""
         self.assertEqual(self.run_ok(lib.AGENT, "--version"), f"muster-agent {version}{plus}, wire format {wire}\n")
         h = self.hub()
-        self.assertIn(f"muster {version}{plus} format {store}, on a store of its own", h.text)
+        self.assertIn(f"muster {version}{plus} format {store}, on a local store", h.text)
         self.assertIn(f'muster_build_info{{version="{version}",commit="{commit or ""}",format="{store}"}} 1', lib.ask(h.url + "/metrics")[2].decode())
         row, = lib.ask_json(h.url + "/api/v1/hubs")
         self.assertEqual((row["version"], row.get("commit"), row["format"], row["leads"], row["own"]), (version, commit, int(store), True, True))

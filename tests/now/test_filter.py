@@ -49,7 +49,7 @@ class Filters(HubCase):
         status, headers, body = lib.ask(h.url + "/api/v1/state?filter=free+mine")
         problem = json.loads(body)
         self.assertEqual((status, headers["content-type"], problem["column"]), (400, "application/problem+json", 6))
-        self.assertIn("who asks", problem["detail"])
+        self.assertIn("needs a user", problem["detail"])
 
     def test_a_filter_that_cannot_be_read_is_refused_everywhere(self):
         h = self.hub()

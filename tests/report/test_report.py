@@ -232,7 +232,7 @@ class Report(lib.Case):
             hub.stop()
         self.run_ok(lib.MUSTER, "report", *folder[0], "--format", "pdf", "-o", self.path("report.pdf"), env=env)
         self.start_hub("--config", self.path("muster.yaml"), data=data).stop()  # the folder is as it was
-        for flags, status, words in ((["--data", self.path("none")], 1, "there is no data of a hub"), (["--data", data, "--config", self.path("empty.yaml")], 1, "no company is known"),
+        for flags, status, words in ((["--data", self.path("none")], 1, "no data of a hub"), (["--data", data, "--config", self.path("empty.yaml")], 1, "no company is known"),
                                      (["--people-companies", self.path("muster.yaml")], 2, "--people-companies needs --data or --config"),
                                      ([*folder[0], "--company", "Nope"], 2, "no company is called 'Nope'")):
             got, out, err = self.run_any(lib.MUSTER, "report", *flags)
