@@ -230,17 +230,17 @@ static void ask_nodes(struct store *s, const char *const *metrics_asked, size_t 
         char key[16];
         struct history h;
         snprintf(key, sizeof(key), "node%d", n);
-        struct history_ask ask = {.node = key,
-                                  .devices = devices[n],
-                                  .n_devices = PER,
-                                  .metrics = metrics_asked,
-                                  .n_metrics = n_metrics,
-                                  .from_ms = T0,
-                                  .to_ms = T0 + SECONDS * 1000,
-                                  .step_ms = step_ms,
-                                  .fields = BIN_SUM,
-                                  .tier = tier,
-                                  .session = x};
+        struct bins_query ask = {.node = key,
+                                 .devices = devices[n],
+                                 .n_devices = PER,
+                                 .metrics = metrics_asked,
+                                 .n_metrics = n_metrics,
+                                 .from_ms = T0,
+                                 .to_ms = T0 + SECONDS * 1000,
+                                 .step_ms = step_ms,
+                                 .fields = BIN_SUM,
+                                 .tier = tier,
+                                 .session = x};
         must(store_history(s, &ask, &h, NULL) == 0, "a question");
         uint64_t count = 0;
         for (size_t i = 0; i < h.n * h.n_series; i++)
@@ -348,11 +348,11 @@ static void do_alerts(void)
     struct live *l = live_new(&state_rule_default, NULL, NULL);
     struct alert_rules *rules = alert_rules_new();
     struct view v = {.at_ms = T0, .n = ARRAY_LEN(now_list), .nodes = now_list, .version = 1};
-    struct scene s = {.now_ms = T0, .view = &v, .live = l};
+    struct alert_input s = {.now_ms = T0, .view = &v, .live = l};
     uint64_t found = 0;
 
     for (int again = 0; again < 10; again++)
-        alert_rules_look(rules, &s, count_finding, &found);
+        alert_rules_evaluate(rules, &s, count_finding, &found);
     must(found > 0, "finding anything");
     kept += found;
     alert_rules_free(rules);

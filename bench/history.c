@@ -157,15 +157,15 @@ static void question(struct store *s, const char *what, const char *const *metri
 {
     int rounds = 20;
 
-    struct history_ask q = {.node = "node0000",
-                            .devices = devs,
-                            .n_devices = devices,
-                            .metrics = metrics_asked,
-                            .n_metrics = n,
-                            .from_ms = T0,
-                            .to_ms = to_ms,
-                            .step_ms = step,
-                            .tier = tier};
+    struct bins_query q = {.node = "node0000",
+                           .devices = devs,
+                           .n_devices = devices,
+                           .metrics = metrics_asked,
+                           .n_metrics = n,
+                           .from_ms = T0,
+                           .to_ms = to_ms,
+                           .step_ms = step,
+                           .tier = tier};
     double cpu = cpu_now();
     uint64_t count = 0;
     for (int i = 0; i < rounds; i++) {

@@ -77,7 +77,7 @@ static void by_proxy(struct api *a, struct request *rq, struct str user)
             rq->who->role = rq->who->token.role = ROLE_ADMIN;
 }
 
-bool who_asks(struct api *a, struct request *rq, struct reply *rp)
+bool request_user_check(struct api *a, struct request *rq, struct reply *rp)
 {
     rq->who->role = ROLE_NONE;
     rq->who->token = (struct token){0};
@@ -95,7 +95,7 @@ bool who_asks(struct api *a, struct request *rq, struct reply *rp)
     return true;
 }
 
-enum reply_how get_whoami(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_whoami(struct api *a, struct request *rq, struct reply *rp)
 {
     struct json j = reply_object(rp, 1024);
     json_cstr(&j, "role", role_words[rq->who->role]);

@@ -132,8 +132,8 @@ static bool has_room(struct audit *a, const struct entry *e, bool refused)
 
 static void kept(void *arg, int result)
 {
-    if (result < 0 && hub_may_say(arg, "audit", clock_wall_ms()))
-        log_warn("audit", "entries of the audit log cannot be stored: %s; this log has them", store_why(result));
+    if (result < 0 && log_ratelimit(arg, "audit", clock_wall_ms()))
+        log_warn("audit", "entries of the audit log cannot be stored: %s; this log has them", store_error_text(result));
 }
 
 /* An entry as it is stored; "" is not known. */

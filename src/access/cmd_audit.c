@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "base/buf.h"
-#include "base/moment.h"
+#include "base/time_text.h"
 #include "cli/listing.h"
 
 struct audit_conf {
@@ -57,7 +57,7 @@ static void fill_row(struct cell *c, json_t *o, const struct listing_at *at)
     char when[MOMENT_TEXT], what[200];
 
     snprintf(what, sizeof(what), "%s %s", text_of(o, "method"), text_of(o, "route"));
-    cell_text(&c[C_AT], str_of(moment_text(int_of(o, "at"), at->zone, when)));
+    cell_text(&c[C_AT], str_of(time_text(int_of(o, "at"), at->zone, when)));
     cell_text(&c[C_WHAT], str_of(what));
 }
 
@@ -77,5 +77,5 @@ int cmd_audit(struct cmd_call *c)
     struct hub_listing l = {.path = path.err ? NULL : path.p,
                             .member = "rows",
                             LISTING(audit_help, columns, fill_row, "the audit log has no such entry")};
-    return listing_ask(&l, &conf->client, conf->json ? LIST_SENT : LIST_TABLE, NULL, &c->err);
+    return listing_fetch(&l, &conf->client, conf->json ? LIST_SENT : LIST_TABLE, NULL, &c->err);
 }

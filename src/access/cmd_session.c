@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "base/buf.h"
-#include "base/moment.h"
+#include "base/time_text.h"
 #include "cli/listing.h"
 
 struct session_conf {
@@ -48,7 +48,7 @@ static void fill_row(struct cell *c, json_t *o, const struct listing_at *at)
     char when[MOMENT_TEXT];
 
     for (int i = C_CREATED; i <= C_UNTIL; i++)
-        cell_text(&c[i], str_of(moment_text(int_of(o, columns[i].name), at->zone, when)));
+        cell_text(&c[i], str_of(time_text(int_of(o, columns[i].name), at->zone, when)));
 }
 
 static int list_sessions(struct cmd_call *c)
@@ -61,7 +61,7 @@ static int list_sessions(struct cmd_call *c)
     struct hub_listing l = {.path = path.err ? NULL : path.p,
                             .member = "rows",
                             LISTING(session_help, columns, fill_row, "there is no such session")};
-    return listing_ask(&l, &conf->client, conf->json ? LIST_JSON : LIST_TABLE, NULL, &c->err);
+    return listing_fetch(&l, &conf->client, conf->json ? LIST_JSON : LIST_TABLE, NULL, &c->err);
 }
 
 static int end_session(struct cmd_call *c, const char *id)
@@ -73,7 +73,7 @@ static int end_session(struct cmd_call *c, const char *id)
         return err_set(&c->err, -EINVAL, "'%.40s' is not the ID of a session; `muster session list` shows them", id);
     buf_addf(&path, "/api/v1/sessions/%s", id);
     return path.err ? err_set(&c->err, -EINVAL, "the ID is too long")
-                    : client_ask(&conf->client, "DELETE", path.p, str_of(""), &answer, &c->err);
+                    : client_request(&conf->client, "DELETE", path.p, str_of(""), &answer, &c->err);
 }
 
 int cmd_session(struct cmd_call *c)

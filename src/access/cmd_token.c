@@ -6,8 +6,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/moment.h"
 #include "base/plain.h"
+#include "base/time_text.h"
 #include "base/zone.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
@@ -120,7 +120,7 @@ static void put_moment(struct cell *c, int64_t ms, const struct zone *zone)
     if (!ms)
         return;
     cell_text(c, str_of(clock_iso(ms, iso)));
-    cell_screen(c, "%s", moment_text(ms, zone, text));
+    cell_screen(c, "%s", time_text(ms, zone, text));
 }
 
 static void add_row(void *arg, const struct store_token *t)

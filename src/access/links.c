@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "hub/hub.h"
-#include "hub/look.h"
+#include "hub/record_fetch.h"
 #include "model/note.h"
 #include "store/records.h"
 
@@ -46,33 +46,33 @@ int link_take(struct store *s, struct str text, int64_t now_ms, struct store_tok
 
 /* ---- inside a handler ---- */
 
-struct link_look {
-    struct look_read read; /* first */
-    char token[20];        /* whose link is made; empty: one is taken */
+struct link_preview {
+    struct record_fetch read; /* first */
+    char token[20];           /* whose link is made; empty: one is taken */
     char text[SECRET_MAX];
     int64_t now_ms;
     struct store_token found;
 };
 
-static int look_at_link(struct look_read *r, struct store *s, struct err *err)
+static int look_at_link(struct record_fetch *r, struct store *s, struct err *err)
 {
-    struct link_look *x = (struct link_look *)r;
+    struct link_preview *x = (struct link_preview *)r;
 
     return x->token[0] ? link_put(s, x->token, x->now_ms, x->text, err)
                        : link_take(s, str_of(x->text), x->now_ms, &x->found, err);
 }
 
-static void end_look(struct look_read *r)
+static void end_look(struct record_fetch *r)
 {
-    explicit_bzero(((struct link_look *)r)->text, SECRET_MAX);
+    explicit_bzero(((struct link_preview *)r)->text, SECRET_MAX);
     free(r);
 }
 
-static int look_for(struct hub *h, struct request *rq, struct link_look *x)
+static int look_for(struct hub *h, struct request *rq, struct link_preview *x)
 {
-    x->read = (struct look_read){.read = look_at_link, .done = end_look};
+    x->read = (struct record_fetch){.read = look_at_link, .done = end_look};
     x->now_ms = rq->now_ms;
-    int r = look_read_for(h, rq, &x->read, NULL);
+    int r = record_fetch_for(h, rq, &x->read, NULL);
     if (r != -EINPROGRESS)
         end_look(&x->read);
     return r;
@@ -80,7 +80,7 @@ static int look_for(struct hub *h, struct request *rq, struct link_look *x)
 
 int link_put_for(struct hub *h, struct request *rq, char text[SECRET_MAX])
 {
-    struct link_look *x = (struct link_look *)looked_read(rq);
+    struct link_preview *x = (struct link_preview *)request_fetched(rq);
 
     if (x) {
         mem_copy_str(text, SECRET_MAX, x->text);
@@ -93,7 +93,7 @@ int link_put_for(struct hub *h, struct request *rq, char text[SECRET_MAX])
 
 int link_take_for(struct hub *h, struct request *rq, struct str text, struct token *ret)
 {
-    struct link_look *x = (struct link_look *)looked_read(rq);
+    struct link_preview *x = (struct link_preview *)request_fetched(rq);
 
     if (x && x->read.code == 1)
         tokens_know(h->tokens, &x->found);

@@ -13,7 +13,7 @@
 #define ROWS_USUAL 1000
 
 struct audit_list {
-    struct past_ask ask; /* first */
+    struct async_query ask; /* first */
     int64_t from_ms, to_ms;
     size_t limit, n;
     bool lines; /* JSON lines */
@@ -42,7 +42,7 @@ static void put_entry(void *arg, const struct note *n)
     }
 }
 
-static void run_list(struct past_ask *k, const struct past_source *past, struct reply *rp)
+static void run_list(struct async_query *k, const struct past_source *past, struct reply *rp)
 {
     struct audit_list *l = (struct audit_list *)k;
     struct err err = {0};
@@ -73,7 +73,7 @@ static void run_list(struct past_ask *k, const struct past_source *past, struct 
     reply_object_end(rp, &l->j);
 }
 
-static void end_list(struct past_ask *k)
+static void end_list(struct async_query *k)
 {
     struct audit_list *l = (struct audit_list *)k;
 
@@ -81,7 +81,7 @@ static void end_list(struct past_ask *k)
     free(l);
 }
 
-enum reply_how get_audit(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_audit(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str from = request_query(rq, "from"), to = request_query(rq, "to"), format = request_query(rq, "format"),
                person = request_query(rq, "person");
@@ -102,5 +102,5 @@ enum reply_how get_audit(struct api *a, struct request *rq, struct reply *rp)
         buf_adds(&l->person, "\"person\":");
         json_escape(&l->person, person);
     }
-    return ask_later(a->hub, rq, rp, &l->ask);
+    return query_async(a->hub, rq, rp, &l->ask);
 }

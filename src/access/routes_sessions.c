@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
-#include "hub/look.h"
+#include "hub/record_fetch.h"
 
 #define LINKS_UNREADABLE "links cannot be read just now; try again"
 
@@ -29,7 +29,7 @@ static struct str text_of(json_t *v)
 
 /* False: rp has why not, or *how is REPLY_LATER. */
 static bool token_of_text(struct api *a, struct request *rq, struct str text, struct reply *rp, struct token *ret,
-                          enum reply_how *how)
+                          enum reply_mode *how)
 {
     char id[20];
     uint8_t hash[32];
@@ -42,7 +42,7 @@ static bool token_of_text(struct api *a, struct request *rq, struct str text, st
     audit_by(rq, &given);
     rq->tls = request_by_tls(rq); /* a request that is kept has no headers */
     int r = tokens_find_for(a->hub, rq, id, ret);
-    *how = look_how(r);
+    *how = reply_mode_of_fetch(r);
     if (r == -EINPROGRESS)
         return false;
     if (r < 0)
@@ -55,11 +55,11 @@ static bool token_of_text(struct api *a, struct request *rq, struct str text, st
 }
 
 static bool token_of_link(struct api *a, struct request *rq, struct str text, struct reply *rp, struct token *ret,
-                          enum reply_how *how)
+                          enum reply_mode *how)
 {
     rq->tls = request_by_tls(rq);
     int r = link_take_for(a->hub, rq, text, ret);
-    *how = look_how(r);
+    *how = reply_mode_of_fetch(r);
     if (r == 1 || r == -EINPROGRESS)
         return r == 1;
     return r < 0 ? reply_refuse(rp, 503, LINKS_UNREADABLE)
@@ -68,7 +68,7 @@ static bool token_of_link(struct api *a, struct request *rq, struct str text, st
                                 "one, or log in with a token");
 }
 
-static enum reply_how log_in(struct api *a, struct request *rq, json_t *o, struct reply *rp)
+static enum reply_mode log_in(struct api *a, struct request *rq, json_t *o, struct reply *rp)
 {
     json_t *text = json_object_get(o, "token"), *once = json_object_get(o, "once");
     const struct access_settings *c = feature_settings(&a->hub->conf, &access_feature);
@@ -76,7 +76,7 @@ static enum reply_how log_in(struct api *a, struct request *rq, json_t *o, struc
     struct token t;
     if (!json_is_string(text) == !json_is_string(once))
         return reply_problem(rp, 400, "send {\"token\": \"mst_xxxxxxxx_...\"}: a token made with `muster token new`");
-    enum reply_how how = REPLY_NOW;
+    enum reply_mode how = REPLY_NOW;
     if (once ? !token_of_link(a, rq, text_of(once), rp, &t, &how) : !token_of_text(a, rq, text_of(text), rp, &t, &how))
         return how;
     audit_by(rq, &t);
@@ -93,7 +93,7 @@ static enum reply_how log_in(struct api *a, struct request *rq, json_t *o, struc
     return REPLY_NOW;
 }
 
-static enum reply_how post_login(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode post_login(struct api *a, struct request *rq, struct reply *rp)
 {
     json_auto_t *o = read_object(rq, rp);
     return o ? log_in(a, rq, o, rp) : REPLY_NOW;
@@ -111,13 +111,13 @@ static void answer_logout(void *arg, int result)
         reply_problem(&l->rp, result == -ENOSPC ? 507 : 503,
                       "you are logged out, but the hub cannot store that: should it be started again before you log "
                       "out again, that session is back: %s",
-                      store_why(result));
+                      store_error_text(result));
     httpd_late_reply(l->late, &l->rp);
     free(l);
 }
 
 /* Ends the sessions of the cookies, with all every session of the client; answers when that is durable. */
-static enum reply_how end_sessions(struct api *a, struct request *rq, struct reply *rp, bool all)
+static enum reply_mode end_sessions(struct api *a, struct request *rq, struct reply *rp, bool all)
 {
     struct leaving *l = NEW(struct leaving, .rp = *rp);
     if (sessions_end(a->hub->sessions, rq->header(rq, "Cookie"), &rq->who->token, all, answer_logout, l) == 0) {
@@ -129,7 +129,7 @@ static enum reply_how end_sessions(struct api *a, struct request *rq, struct rep
     return REPLY_LATER;
 }
 
-static enum reply_how post_logout(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode post_logout(struct api *a, struct request *rq, struct reply *rp)
 {
     json_auto_t *o = rq->body.len ? read_object(rq, rp) : json_object();
     json_t *all = json_object_get(o, "all");
@@ -179,7 +179,7 @@ static void session_json(struct json *j, const struct session_view *v, int64_t o
     json_end_obj(j);
 }
 
-static enum reply_how get_sessions(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_sessions(struct api *a, struct request *rq, struct reply *rp)
 {
     const struct sessions *s = a->hub->sessions;
     struct str person = request_query(rq, "person");
@@ -210,11 +210,11 @@ static void answer_end(void *arg, int result)
                       "the session is ended, but the hub cannot store that: after a restart of the hub it exists "
                       "again: "
                       "%s",
-                      store_why(result));
+                      store_error_text(result));
     httpd_late_reply(arg, &rp);
 }
 
-static enum reply_how delete_session(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode delete_session(struct api *a, struct request *rq, struct reply *rp)
 {
     struct sessions *s = a->hub->sessions;
     struct session_view v;
@@ -231,7 +231,7 @@ static enum reply_how delete_session(struct api *a, struct request *rq, struct r
 }
 
 /* Not with a cookie: who has one for a while must not make it last. */
-static enum reply_how post_once(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode post_once(struct api *a, struct request *rq, struct reply *rp)
 {
     char text[SECRET_MAX];
     if (rq->who->by_cookie || !rq->who->token.id[0])

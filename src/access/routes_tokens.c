@@ -13,14 +13,14 @@
 #include "hub/reach.h"
 
 struct token_job {
-    struct past_ask ask; /* first */
+    struct async_query ask; /* first */
     struct store_token t;
     char text[64];
     enum reach reach;
     struct buf command; /* of an enroll token */
 };
 
-static void token_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+static void token_run(struct async_query *k, const struct past_source *past, struct reply *rp)
 {
     struct token_job *job = (struct token_job *)k;
     struct err err = {0};
@@ -45,7 +45,7 @@ static void token_run(struct past_ask *k, const struct past_source *past, struct
     reply_object_end(rp, &j);
 }
 
-static void token_end(struct past_ask *k)
+static void token_end(struct async_query *k)
 {
     struct token_job *job = (struct token_job *)k;
     if (job->command.len) /* the secret is in both */
@@ -103,7 +103,7 @@ static const char *read_token(json_t *o, struct store_token *t)
     return !member && t->person[0] ? "only a member's token names a person" : NULL;
 }
 
-enum reply_how post_tokens(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode post_tokens(struct api *a, struct request *rq, struct reply *rp)
 {
     json_auto_t *o = read_object(rq, rp);
     struct store_token t = {.created_ms = rq->now_ms};
@@ -121,5 +121,5 @@ enum reply_how post_tokens(struct api *a, struct request *rq, struct reply *rp)
     job->reach = reach_url(a, rq, url);
     if (job->reach == REACH_OK)
         reach_command(a, url, job->text, &job->command);
-    return ask_later(a->hub, rq, rp, &job->ask);
+    return query_async(a->hub, rq, rp, &job->ask);
 }

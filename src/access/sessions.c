@@ -87,7 +87,7 @@ static void remove_session(struct sessions *s, size_t i)
 static void kept(UNUSED void *arg, int result)
 {
     if (result < 0)
-        log_warn("hub", "a browser's session could not be stored: %s", store_why(result));
+        log_warn("hub", "a browser's session could not be stored: %s", store_error_text(result));
 }
 
 static void store_session_note(struct sessions *s, const struct session *x)
@@ -318,7 +318,7 @@ static void *open_access(struct hub *h)
         tokens_share(h->tokens);
     h->sessions = sessions_new(h->store, h->tokens);
     h->audit = audit_new();
-    h->api.who_asks = who_asks;
+    h->api.request_user_check = request_user_check;
     h->api.audit = audit_begin;
     return h;
 }
@@ -361,9 +361,9 @@ static int load_access(void *self, struct err *err)
     return r < 0 ? r : sessions_load(h->sessions, h->started_ms, err);
 }
 
-static void hear_news(void *self, const struct news *w)
+static void hear_news(void *self, const struct hub_event *w)
 {
-    const struct note *n = w->kind == NEWS_RECORD && w->record->kind == STORE_NOTE ? w->record->record : NULL;
+    const struct note *n = w->kind == HUB_EVENT_RECORD && w->record->kind == STORE_NOTE ? w->record->record : NULL;
     if (n && n->kind == NOTE_SESSION)
         sessions_take(((struct hub *)self)->sessions, n, w->record->gone, w->now_ms);
 }

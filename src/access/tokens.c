@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/lookup.h"
 #include "hub/hub.h"
-#include "hub/look.h"
+#include "hub/record_fetch.h"
 
 #define SETTLED_MS 12000 /* what was put before is in the store, or no server is there */
 
@@ -22,11 +22,11 @@ struct slot {
 
 struct tokens {
     struct store *store;
-    char version[24];       /* of the store's when all were read */
-    bool reading;           /* them again */
-    bool shared;            /* with other hubs */
-    struct store_look look; /* when that was */
-    uint64_t reads;         /* of all of them */
+    char version[24];            /* of the store's when all were read */
+    bool reading;                /* them again */
+    bool shared;                 /* with other hubs */
+    struct store_file_stat look; /* when that was */
+    uint64_t reads;              /* of all of them */
     struct lookup by_id, by_node;
 };
 
@@ -101,7 +101,7 @@ static int put_token(struct tokens *t, const struct store_token *st, struct err 
 /* ---- what is in the store ---- */
 
 struct tokens_read {
-    struct look_read read; /* first */
+    struct record_fetch read; /* first */
     struct hub *h;
     struct late *late; /* who waits to be admitted; NULL: nobody */
     char id[20];       /* the one to read; empty: all, if there is another version */
@@ -117,7 +117,7 @@ static void add_read(void *arg, const struct store_token *st)
     VEC_ADD(x->v, x->n, x->cap, *st);
 }
 
-static int read_tokens(struct look_read *r, struct store *s, struct err *err)
+static int read_tokens(struct record_fetch *r, struct store *s, struct err *err)
 {
     struct tokens_read *x = (struct tokens_read *)r;
     AUTO_BUF now = BUF_INIT(sizeof(x->version) - 1);
@@ -194,7 +194,7 @@ static void take_read(struct tokens *t, struct tokens_read *x)
     if (x->all && t->shared)
         early |= lose_tokens(t);
     if (early) /* it is read again */
-        t->look = (struct store_look){0};
+        t->look = (struct store_file_stat){0};
     else if (!x->id[0])
         mem_copy_str(t->version, sizeof(t->version), x->version);
     free(x->v);
@@ -213,7 +213,7 @@ int tokens_load(struct tokens *t, struct err *err)
     return r;
 }
 
-static void take_all(struct look_read *r)
+static void take_all(struct record_fetch *r)
 {
     struct tokens_read *x = (struct tokens_read *)r;
     struct tokens *t = x->h->tokens;
@@ -221,7 +221,7 @@ static void take_all(struct look_read *r)
     if (r->code == 0)
         take_read(t, x);
     else
-        t->look = (struct store_look){0};
+        t->look = (struct store_file_stat){0};
     FREE_ALL(x->v, x);
 }
 
@@ -232,21 +232,21 @@ void tokens_tick(struct hub *h)
         return;
     struct tokens_read *x = NEW(struct tokens_read, .read = {.read = read_tokens, .done = take_all}, .h = h);
     mem_copy_str(x->version, sizeof(x->version), t->version);
-    t->reading = look_read(h, &x->read, NULL) == 0;
+    t->reading = record_fetch(h, &x->read, NULL) == 0;
     if (!t->reading) {
-        t->look = (struct store_look){0};
+        t->look = (struct store_file_stat){0};
         free(x);
     }
 }
 
-static struct tokens_read *read_one(struct hub *h, const char *id, void (*done)(struct look_read *r))
+static struct tokens_read *read_one(struct hub *h, const char *id, void (*done)(struct record_fetch *r))
 {
     struct tokens_read *x = NEW(struct tokens_read, .read = {.read = read_tokens, .done = done}, .h = h);
     mem_copy_str(x->id, sizeof(x->id), id);
     return x;
 }
 
-static void admit_again(struct look_read *r)
+static void admit_again(struct record_fetch *r)
 {
     struct tokens_read *x = (struct tokens_read *)r;
     struct reply rp = {.close = true};
@@ -265,7 +265,7 @@ int tokens_admit_later(struct hub *h, struct request *rq, const char *id)
     if (rq->who->looked || !rq->conn)
         return 0;
     struct tokens_read *x = read_one(h, id, admit_again);
-    int r = look_read(h, &x->read, NULL);
+    int r = record_fetch(h, &x->read, NULL);
     if (r < 0) {
         free(x);
         return r;
@@ -275,7 +275,7 @@ int tokens_admit_later(struct hub *h, struct request *rq, const char *id)
     return -EINPROGRESS;
 }
 
-static void end_read(struct look_read *r)
+static void end_read(struct record_fetch *r)
 {
     struct tokens_read *x = (struct tokens_read *)r;
     FREE_ALL(x->v, x);
@@ -283,7 +283,7 @@ static void end_read(struct look_read *r)
 
 int tokens_find_for(struct hub *h, struct request *rq, const char *id, struct token *ret)
 {
-    struct tokens_read *x = (struct tokens_read *)looked_read(rq);
+    struct tokens_read *x = (struct tokens_read *)request_fetched(rq);
     if (x && x->read.code < 0)
         return x->read.code;
     if (x)
@@ -291,7 +291,7 @@ int tokens_find_for(struct hub *h, struct request *rq, const char *id, struct to
     if (tokens_find(h->tokens, id, ret) || x)
         return tokens_find(h->tokens, id, ret);
     x = read_one(h, id, end_read);
-    int r = look_read_for(h, rq, &x->read, NULL);
+    int r = record_fetch_for(h, rq, &x->read, NULL);
     if (r != -EINPROGRESS)
         free(x);
     return r;

@@ -88,7 +88,7 @@ static void on_client(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-static bool peer_may(int fd)
+static bool peer_rate_ok(int fd)
 {
     struct ucred who;
     socklen_t n = sizeof(who);
@@ -105,7 +105,7 @@ static void on_accept(evutil_socket_t listener, UNUSED short what, void *arg)
     if (fd < 0)
         return;
     size_t i = FIRST(CLIENTS_MAX, k, !c->clients[k]);
-    if (i == CLIENTS_MAX || !peer_may(fd)) {
+    if (i == CLIENTS_MAX || !peer_rate_ok(fd)) {
         close(fd);
         return;
     }
@@ -154,7 +154,7 @@ void control_close(struct control *c)
     free(c);
 }
 
-int control_ask(const char *state_dir, const char *line, int64_t timeout_ms, struct buf *ret, struct err *err)
+int control_request(const char *state_dir, const char *line, int64_t timeout_ms, struct buf *ret, struct err *err)
 {
     struct timeval tv = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
     AUTO_BUF text = BUF_INIT(ANSWER_MAX + 16);

@@ -24,4 +24,4 @@ void control_close(struct control *c); /* removes the socket */
  * The client: sends a line and waits for the reply. Returns 0 with the reply; -ENOENT, -ECONNREFUSED: no agent runs
  * there; -EREMOTEIO: it refused, and the reply has the reason.
  */
-int control_ask(const char *state_dir, const char *line, int64_t timeout_ms, struct buf *ret, struct err *err);
+int control_request(const char *state_dir, const char *line, int64_t timeout_ms, struct buf *ret, struct err *err);

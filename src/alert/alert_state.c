@@ -87,7 +87,7 @@ static struct entry *add(struct alert_states *w, const struct alert *a)
     return &w->v[w->n - 1];
 }
 
-void alert_states_ask(struct alert_states *w, alert_states_goes_on_fn *goes_on, void *arg)
+void alert_states_set_active_fn(struct alert_states *w, alert_states_goes_on_fn *goes_on, void *arg)
 {
     w->goes_on = goes_on;
     w->goes_on_arg = arg;
@@ -316,8 +316,8 @@ const struct alert *alert_states_at(const struct alert_states *w, size_t i)
     return i < w->n ? w->v[i].a : NULL;
 }
 
-const struct alert *alert_states_told(struct alert_states *w, const char *rule, const char *subject, int64_t now_ms,
-                                      const char *told_to)
+const struct alert *alert_states_mark_notified(struct alert_states *w, const char *rule, const char *subject,
+                                               int64_t now_ms, const char *told_to)
 {
     struct entry *e = find(w, rule, subject);
 

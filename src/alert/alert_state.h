@@ -30,7 +30,7 @@ struct alert_states *alert_states_new(int64_t now_ms);
 void alert_states_free(struct alert_states *w);
 /* Returns whether the subject of this notice is still active. NULL or not set: unknown (W6). */
 typedef bool alert_states_goes_on_fn(void *arg, const struct alert *a);
-void alert_states_ask(struct alert_states *w, alert_states_goes_on_fn *goes_on, void *arg);
+void alert_states_set_active_fn(struct alert_states *w, alert_states_goes_on_fn *goes_on, void *arg);
 /* Loads a stored alert: one that still fires, or a notice (skipped if too old). Call in order of id. r is NULL if its
  * rule no longer exists. */
 void alert_states_load(struct alert_states *w, const struct alert *a, const struct alert_rule *r);
@@ -53,9 +53,9 @@ void alert_states_end(struct alert_states *w, alert_states_change_fn *change, vo
 const struct alert *const *alert_states_all(struct alert_states *w, size_t *ret_n);
 /* Alert i of all, including resolved notices, in no order. Returns NULL if i is out of range. */
 const struct alert *alert_states_at(const struct alert_states *w, size_t i);
-/* Records a notification about the alert; told_to is the complete list of recipients (told.h). Returns the alert,
+/* Records a notification about the alert; told_to is the complete list of recipients (notified.h). Returns the alert,
  * valid until the next evaluation, or NULL if not found. */
-const struct alert *alert_states_told(struct alert_states *w, const char *rule, const char *subject, int64_t now_ms,
-                                      const char *told_to);
+const struct alert *alert_states_mark_notified(struct alert_states *w, const char *rule, const char *subject,
+                                               int64_t now_ms, const char *told_to);
 /* Undoes the notification of told_ms, which reached no recipient: restores the state `before`. */
 void alert_states_untold(struct alert_states *w, const struct alert *before, int64_t told_ms);

@@ -1,7 +1,7 @@
 /* baseline.c: adds up the last hours, the same hours of earlier weeks, and the last day, and compares them. */
 #include "alert/baseline.h"
 
-#include "alert/usual.h"
+#include "alert/baseline_stats.h"
 #include "base/buf.h"
 #include "base/order.h"
 
@@ -16,7 +16,7 @@ struct user {
 };
 
 struct studying {
-    const struct usage_baseline_ask *ask;
+    const struct usage_baseline_query *ask;
     struct usage_baseline *to;
     struct err *err;
     struct arena mem; /* of one sum */
@@ -27,7 +27,7 @@ struct studying {
 
 static int sum(struct studying *k, enum usage_by by, int64_t from_ms, int64_t to_ms, struct usage_table *ret)
 {
-    struct sums_ask s = k->ask->sums;
+    struct sums_query s = k->ask->sums;
 
     s.by = by;
     s.period = PERIOD_ALL;
@@ -77,7 +77,7 @@ static int sum_hour(struct studying *k, size_t hour, size_t week, int64_t from_m
     return 0;
 }
 
-static void found(struct studying *k, enum usage_news_kind kind, const char *of, const char *name, int64_t since_ms,
+static void found(struct studying *k, enum usage_finding_kind kind, const char *of, const char *name, int64_t since_ms,
                   bool weak, const struct buf *text)
 {
     struct usage_baseline *to = k->to;
@@ -85,17 +85,17 @@ static void found(struct studying *k, enum usage_news_kind kind, const char *of,
 
     snprintf(subject, sizeof(subject), "%s%s%s", of, name[0] ? ":" : "", name);
     VEC_ADD(to->v, to->n, to->cap,
-            (struct usage_news){.kind = kind,
-                                .since_ms = since_ms,
-                                .weak = weak,
-                                .subject = arena_str(&to->mem, subject),
-                                .name = name[0] ? arena_str(&to->mem, name) : of,
-                                .text = arena_strn(&to->mem, text->p, text->len)});
+            (struct usage_finding){.kind = kind,
+                                   .since_ms = since_ms,
+                                   .weak = weak,
+                                   .subject = arena_str(&to->mem, subject),
+                                   .name = name[0] ? arena_str(&to->mem, name) : of,
+                                   .text = arena_strn(&to->mem, text->p, text->len)});
 }
 
 static void judge(struct studying *k, const struct user *u)
 {
-    struct usual h[HOURS];
+    struct baseline_stats h[HOURS];
     char who[300];
     AUTO_BUF text = BUF_INIT(4096);
     int far[HOURS];
@@ -104,17 +104,17 @@ static void judge(struct studying *k, const struct user *u)
         int64_t before[USUAL_WEEKS];
         for (size_t w = 0; w < USUAL_WEEKS; w++)
             before[w] = k->known[i][w + 1] ? u->used[i][w + 1] : USUAL_UNKNOWN;
-        if (!k->known[i][0] || !usual_of(before, USUAL_WEEKS, &h[i]))
+        if (!k->known[i][0] || !baseline_stats_from(before, USUAL_WEEKS, &h[i]))
             return;
-        far[i] = usual_far(&h[i], u->used[i][0], false);
+        far[i] = baseline_deviation(&h[i], u->used[i][0], false);
     }
-    if (!usual_far(&h[0], u->used[0][0], true))
+    if (!baseline_deviation(&h[0], u->used[0][0], true))
         return;
     bool begins = far[0];
     for (size_t i = 1; i < HOURS; i++)
         begins = begins && far[i] == far[0];
     snprintf(who, sizeof(who), "%s%s%s", u->name[0] ? u->kind : "the cluster", u->name[0] ? " " : "", u->name);
-    usual_text(&text, who, &h[0], u->used[0][0], k->ask->sums.zone, k->ask->hour_ms);
+    baseline_text(&text, who, &h[0], u->used[0][0], k->ask->sums.zone, k->ask->hour_ms);
     found(k, USAGE_UNUSUAL, u->kind, u->name, k->ask->hour_ms - (HOURS - 1) * HOUR_MS, !begins, &text);
 }
 
@@ -125,7 +125,7 @@ static int usage_baseline_hours(struct studying *k)
     for (size_t i = 0; i < HOURS && r == 0; i++) {
         int64_t hour_ms = k->ask->hour_ms - (int64_t)i * HOUR_MS;
         for (size_t w = 0; w <= USUAL_WEEKS && r == 0; w++)
-            r = sum_hour(k, i, w, w ? usual_before(k->ask->sums.zone, hour_ms, (int)w) : hour_ms);
+            r = sum_hour(k, i, w, w ? baseline_week_start_ms(k->ask->sums.zone, hour_ms, (int)w) : hour_ms);
     }
     size_t from = k->to->n;
     for (size_t i = 0; i < k->n && r == 0 && k->to->n - from < FOUND_MAX; i++)
@@ -179,7 +179,7 @@ int64_t usage_baseline_hour(const struct zone *z, int64_t now_ms)
     return zone_period(z, PERIOD_HOUR, 0, end_ms - 1, &next_ms);
 }
 
-int usage_baseline_run(const struct usage_baseline_ask *ask, struct usage_baseline *ret, struct err *err)
+int usage_baseline_run(const struct usage_baseline_query *ask, struct usage_baseline *ret, struct err *err)
 {
     struct studying k = {.ask = ask, .to = ret, .err = err};
 

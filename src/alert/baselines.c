@@ -19,11 +19,11 @@ struct baselines {
     struct usage_baseline found;
 };
 
-struct errand {          /* a job */
+struct baseline_job {    /* a job */
     struct work_job job; /* first */
     struct baselines *x;
     char dir[HUB_PLACE_MAX], zone[ZONE_NAME_MAX];
-    struct usage_baseline_ask ask;
+    struct usage_baseline_query ask;
     struct people *people;
     struct arena mem; /* of nodes */
     struct usage_baseline found;
@@ -38,9 +38,9 @@ static int each_of(void *arg, const struct store_each *e, struct err *err)
     return store_each(arg, e, err);
 }
 
-static void errand_run(struct work_job *j)
+static void wandb_job_run(struct work_job *j)
 {
-    struct errand *k = (struct errand *)j;
+    struct baseline_job *k = (struct baseline_job *)j;
     struct store *beside = NULL; /* this thread's own store */
     struct zone *z = NULL;
 
@@ -57,7 +57,7 @@ static void errand_run(struct work_job *j)
 
 /* ---- on the loop ---- */
 
-static void errand_free(struct errand *k)
+static void errand_free(struct baseline_job *k)
 {
     people_unref(k->people);
     arena_fini(&k->mem);
@@ -67,7 +67,7 @@ static void errand_free(struct errand *k)
 
 static void errand_done(struct work_job *j)
 {
-    struct errand *k = (struct errand *)j;
+    struct baseline_job *k = (struct baseline_job *)j;
     struct baselines *x = k->x;
 
     x->running = false;
@@ -78,7 +78,7 @@ static void errand_done(struct work_job *j)
         k->found = (struct usage_baseline){0};
     } else {
         x->again_ms = clock_mono_ms() + RETRY_MS;
-        if (j->ran && hub_may_say(x->h, "baselines", clock_wall_ms()))
+        if (j->ran && log_ratelimit(x->h, "baselines", clock_wall_ms()))
             log_warn("alert", "cannot read the usage of companies and teams: %s", k->err.msg);
     }
     errand_free(k);
@@ -86,12 +86,13 @@ static void errand_done(struct work_job *j)
 
 static void begin(struct baselines *x, const struct zone *z, int64_t hour_ms)
 {
-    struct errand *k = mem_zero(1, sizeof(*k));
+    struct baseline_job *k = mem_zero(1, sizeof(*k));
 
-    *k = (struct errand){.job = {.run = errand_run, .done = errand_done},
-                         .x = x,
-                         .ask = {.hour_ms = hour_ms, .sums = {.each = each_of, .stop = job_stopped, .stop_arg = k}},
-                         .people = people_ref(x->h->api.people)};
+    *k = (struct baseline_job){.job = {.run = wandb_job_run, .done = errand_done},
+                               .x = x,
+                               .ask = {.hour_ms = hour_ms,
+                                       .sums = {.each = each_of, .stop = job_stopped, .stop_arg = k}},
+                               .people = people_ref(x->h->api.people)};
     mem_copy_str(k->dir, sizeof(k->dir), x->h->place);
     mem_copy_str(k->zone, sizeof(k->zone), strcmp(zone_name(z), "local") == 0 ? "" : zone_name(z));
     const struct node_now *const *v = live_nodes(x->h->live, true, &k->ask.sums.n_nodes);
@@ -116,7 +117,7 @@ void baselines_tick(struct baselines *x, int64_t now_ms)
         begin(x, st.zone, hour_ms);
 }
 
-const struct usage_news *baselines_now(const struct baselines *x, size_t *ret_n)
+const struct usage_finding *baselines_now(const struct baselines *x, size_t *ret_n)
 {
     *ret_n = x->found.n;
     return x->found.v;

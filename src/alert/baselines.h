@@ -12,4 +12,4 @@ struct baselines *baselines_new(struct hub *h);
 void baselines_free(struct baselines *x); /* call after the workers ended */
 void baselines_tick(struct baselines *x, int64_t now_ms);
 /* The last findings; valid until the end of this event loop iteration. */
-const struct usage_news *baselines_now(const struct baselines *x, size_t *ret_n);
+const struct usage_finding *baselines_now(const struct baselines *x, size_t *ret_n);

@@ -21,32 +21,32 @@
 /* ---- nodes ---- */
 
 /* After a start of the hub the state waits until the node had time to report (judge.c). */
-static bool is_down(UNUSED const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
+static bool is_down(UNUSED const struct rule_eval *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
     return n->state == NODE_DOWN && !n->maintenance;
 }
 
-static void tell_down(const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
+static void tell_down(const struct rule_eval *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
     rule_found_at(k, n, NULL, n->at_ms ? n->at_ms : n->since_ms, "%s is offline", node_shown(n));
 }
 
-static bool is_hung(UNUSED const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
+static bool is_hung(UNUSED const struct rule_eval *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
     return n->state == NODE_HUNG && !n->maintenance;
 }
 
-static void tell_hung(const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
+static void tell_hung(const struct rule_eval *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
     rule_found_at(k, n, NULL, n->since_ms, "the driver of %s is not responding", node_shown(n));
 }
 
-static bool is_off(UNUSED const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
+static bool is_off(UNUSED const struct rule_eval *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
     return n->clock_off_ms && n->state == NODE_UP;
 }
 
-static void tell_off(const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
+static void tell_off(const struct rule_eval *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
     rule_found_at(k, n, NULL, 0, "the clock of %s is off by %.1f s", node_shown(n), (double)n->clock_off_ms / 1000);
 }
@@ -58,12 +58,12 @@ static bool is_second(const struct device_fact *f)
     return !f->parent[0] && !f->lost && strchr(f->uuid, '~');
 }
 
-static bool is_taken(UNUSED const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
+static bool is_taken(UNUSED const struct rule_eval *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
     return name_is_nth(n->fact.name, n->name) || ANY(n->n_devices, i, is_second(&n->devices[i].fact));
 }
 
-static void tell_taken(const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
+static void tell_taken(const struct rule_eval *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
     if (name_is_nth(n->fact.name, n->name))
         rule_found_at(k, n, NULL, 0, "%s calls itself %s, as another node does", node_shown(n), n->fact.name);
@@ -87,7 +87,7 @@ int32_t alert_gpus(const struct node_now *n)
 }
 
 /* Number of GPUs configured in muster.yaml; -1: not configured. */
-static int32_t expected_by_us(const struct scene *s, const struct node_now *n)
+static int32_t expected_by_us(const struct alert_input *s, const struct node_now *n)
 {
     const struct gpus_expected *by_us = FIND(s->expect, s->n_expect, e, str_glob(str_of(e->node), str_of(n->name)));
 
@@ -95,7 +95,7 @@ static int32_t expected_by_us(const struct scene *s, const struct node_now *n)
 }
 
 /* The configured number, else the maximum seen; 0: unknown. */
-static int32_t expected(const struct scene *s, const struct node_now *n)
+static int32_t expected(const struct alert_input *s, const struct node_now *n)
 {
     int32_t by_us = expected_by_us(s, n);
 
@@ -103,7 +103,7 @@ static int32_t expected(const struct scene *s, const struct node_now *n)
 }
 
 /* Missing GPUs were removed on purpose. */
-static bool has_enough(const struct scene *s, const struct node_now *n)
+static bool has_enough(const struct alert_input *s, const struct node_now *n)
 {
     int32_t by_us = expected_by_us(s, n);
 
@@ -111,7 +111,7 @@ static bool has_enough(const struct scene *s, const struct node_now *n)
 }
 
 /* Reported as lost, but since then hub and agent restarted: neither knows the GPU. */
-static bool forgotten(const struct scene *s, const struct alert *a)
+static bool forgotten(const struct alert_input *s, const struct alert *a)
 {
     const struct node_now *on;
 
@@ -119,7 +119,7 @@ static bool forgotten(const struct scene *s, const struct alert *a)
 }
 
 /* A lost GPU stays lost until its node has the expected number of GPUs. */
-static void look_forgotten(const struct rule_look *k)
+static void look_forgotten(const struct rule_eval *k)
 {
     for (size_t i = 0; i < k->s->n_lost; i++) {
         const struct alert *a = k->s->lost[i];
@@ -138,9 +138,9 @@ static void look_forgotten(const struct rule_look *k)
 }
 
 /* Skips GPUs that gpu-lost reports. */
-static bool is_missing(const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
+static bool is_missing(const struct rule_eval *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
-    const struct scene *s = k->s;
+    const struct alert_input *s = k->s;
 
     if (n->state != NODE_UP || n->maintenance || (n->collect != COLLECT_OK && n->collect != COLLECT_NONE))
         return false;
@@ -152,17 +152,17 @@ static bool is_missing(const struct rule_look *k, const struct node_now *n, UNUS
     return have < want;
 }
 
-static void tell_missing(const struct rule_look *k, const struct node_now *n, UNUSED const struct device_now *d)
+static void tell_missing(const struct rule_eval *k, const struct node_now *n, UNUSED const struct device_now *d)
 {
     rule_found_at(k, n, NULL, 0, "%s has %d of %d GPUs", node_shown(n), (int)alert_gpus(n), (int)expected(k->s, n));
 }
 
-static bool is_lost(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
+static bool is_lost(const struct rule_eval *k, const struct node_now *n, const struct device_now *d)
 {
     return d->state == DEV_LOST && !n->maintenance && !has_enough(k->s, n);
 }
 
-static void tell_lost(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
+static void tell_lost(const struct rule_eval *k, const struct node_now *n, const struct device_now *d)
 {
     rule_found_at(k, n, d, d->since_ms, "%s:%d (%s) is missing", node_shown(n), (int)d->fact.index, device_shown(d));
 }
@@ -171,19 +171,19 @@ static void tell_lost(const struct rule_look *k, const struct node_now *n, const
 #define THROTTLE_HEAT  (0x20u | 0x40u)
 #define THROTTLE_POWER (0x4u | 0x80u)
 
-static uint64_t throttled(const struct rule_look *k, const struct device_now *d)
+static uint64_t throttled(const struct rule_eval *k, const struct device_now *d)
 {
     bool known = d->state <= DEV_IN_SIGHT && sample_has(&d->now, M_throttle);
 
     return known ? (uint64_t)d->now.v[M_throttle] & (uint64_t)k->r->limit : 0;
 }
 
-static bool is_throttled(const struct rule_look *k, UNUSED const struct node_now *n, const struct device_now *d)
+static bool is_throttled(const struct rule_eval *k, UNUSED const struct node_now *n, const struct device_now *d)
 {
     return throttled(k, d) != 0;
 }
 
-static void tell_throttled(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
+static void tell_throttled(const struct rule_eval *k, const struct node_now *n, const struct device_now *d)
 {
     char words[256];
 
@@ -192,12 +192,12 @@ static void tell_throttled(const struct rule_look *k, const struct node_now *n, 
 }
 
 /* The limit. The alert starts below it, and continues below twice the limit. */
-static int64_t least_memory(const struct rule_look *k, const struct device_now *d)
+static int64_t least_memory(const struct rule_eval *k, const struct device_now *d)
 {
     return d->now.v[M_mem_total] / 10000 * (10000 - k->r->limit);
 }
 
-static bool is_full(const struct rule_look *k, UNUSED const struct node_now *n, const struct device_now *d)
+static bool is_full(const struct rule_eval *k, UNUSED const struct node_now *n, const struct device_now *d)
 {
     int64_t left;
 
@@ -205,9 +205,9 @@ static bool is_full(const struct rule_look *k, UNUSED const struct node_now *n, 
            left <= 2 * least_memory(k, d);
 }
 
-static void tell_full(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
+static void tell_full(const struct rule_eval *k, const struct node_now *n, const struct device_now *d)
 {
-    struct rule_look as = *k;
+    struct rule_eval as = *k;
     int64_t left = 0;
 
     memory_left(&d->now, &left);
@@ -227,12 +227,12 @@ static int64_t idle_since(const struct state_rule *rule, const struct device_now
     return MAX(d->idle_since_ms, first);
 }
 
-static bool is_idle(UNUSED const struct rule_look *k, UNUSED const struct node_now *n, const struct device_now *d)
+static bool is_idle(UNUSED const struct rule_eval *k, UNUSED const struct node_now *n, const struct device_now *d)
 {
     return d->state == DEV_HELD && d->n_procs && d->idle_since_ms;
 }
 
-static void tell_idle(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
+static void tell_idle(const struct rule_eval *k, const struct node_now *n, const struct device_now *d)
 {
     int64_t since = idle_since(live_rule(k->s->live), d, k->s->now_ms);
     char who[160];
@@ -244,7 +244,7 @@ static void tell_idle(const struct rule_look *k, const struct node_now *n, const
 /* ---- events ---- */
 
 /* Events of nodes: one notification per event. */
-static void look_happened(const struct rule_look *k)
+static void look_happened(const struct rule_eval *k)
 {
     static const char *const texts[][2] = {[EVENT_NEW] = {"", " is new: it was "},
                                            [EVENT_BACK] = {"", " is "},
@@ -261,7 +261,7 @@ static void look_happened(const struct rule_look *k)
 }
 
 /* Findings about W&B runs: one alert each. */
-static void look_wandb(const struct rule_look *k)
+static void look_wandb(const struct rule_eval *k)
 {
     for (size_t i = k->s->n_recent; i-- > 0;) {
         const struct recent *e = &k->s->recent[i];
@@ -273,7 +273,7 @@ static void look_wandb(const struct rule_look *k)
     }
 }
 
-static void look_recent(const struct rule_look *k)
+static void look_recent(const struct rule_eval *k)
 {
     for (size_t i = k->s->n_recent; i-- > 0;) { /* newest first: the newest event of each subject is reported */
         const struct recent *e = &k->s->recent[i];
@@ -294,7 +294,7 @@ static void look_recent(const struct rule_look *k)
     }
 }
 
-static void look_started(const struct rule_look *k)
+static void look_started(const struct rule_eval *k)
 {
     if (k->s->started_ms)
         rule_found(k, (struct alert_finding){.subject = "hub",
@@ -304,7 +304,7 @@ static void look_started(const struct rule_look *k)
 
 /* ---- bookings ---- */
 
-static void look_bookings(const struct rule_look *k)
+static void look_bookings(const struct rule_eval *k)
 {
     size_t n;
     const struct booking *const *v = k->s->book ? book_all(k->s->book, &n) : NULL;
@@ -323,7 +323,7 @@ static void look_bookings(const struct rule_look *k)
         snprintf(subject, sizeof(subject), "booking:%" PRId64, v[i]->id);
         AUTO_BUF taken_at = BUF_INIT(BOOKING_PLACES_MAX);
         if (taken)
-            booking_taken(k->s->live, k->s->people, v[i], &taken_at);
+            booking_conflicts_text(k->s->live, k->s->people, v[i], &taken_at);
         const char *place = taken ? buf_str(&taken_at).p : v[i]->places;
         if (taken)
             snprintf(text, sizeof(text), "%s is on %.100s, which %s has booked", n_others ? others[0] : "somebody",
@@ -343,11 +343,11 @@ static void look_bookings(const struct rule_look *k)
 
 /* ---- usage ---- */
 
-static void look_usage(const struct rule_look *k)
+static void look_usage(const struct rule_eval *k)
 {
     for (size_t i = 0; i < k->s->n_usage; i++) {
-        const struct usage_news *u = &k->s->usage[i];
-        if (u->kind == (enum usage_news_kind)k->r->limit)
+        const struct usage_finding *u = &k->s->usage[i];
+        if (u->kind == (enum usage_finding_kind)k->r->limit)
             rule_found(k, (struct alert_finding){.subject = u->subject,
                                                  .place = u->name,
                                                  .text = u->text,
@@ -363,7 +363,7 @@ static const struct advice_now *advised(const struct device_now *d, int64_t rule
     return FIND(d->advice, d->n_advice, a, (int64_t)a->rule == rule);
 }
 
-static bool is_advised(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
+static bool is_advised(const struct rule_eval *k, const struct node_now *n, const struct device_now *d)
 {
     const struct advice_now *a = d->n_advice ? advised(d, k->r->limit) : NULL;
 
@@ -371,7 +371,7 @@ static bool is_advised(const struct rule_look *k, const struct node_now *n, cons
 }
 
 /* One notice per run, regardless of which of its GPUs or nodes comes first. */
-static void tell_advised(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
+static void tell_advised(const struct rule_eval *k, const struct node_now *n, const struct device_now *d)
 {
     struct auto_found run = {.start_ms = MAX(device_held_ms(d), 1)};
     char subject[UUID_MAX + 8], place[NAME_MAX_LEN + 16], who[160] = "", id[JOB_ID_LEN];
@@ -397,19 +397,19 @@ static void tell_advised(const struct rule_look *k, const struct node_now *n, co
                                          .since_ms = run.start_ms});
 }
 
-bool alert_run_goes_on(const struct auto_runs *runs, const struct alert *a)
+bool alert_run_is_active(const struct auto_runs *runs, const struct alert *a)
 {
     struct str s = str_of(a->subject);
     uint64_t id;
 
     if (str_skip(&s, "launch:"))
         return str_hex(s, &id) && auto_launched(runs, id);
-    return str_skip(&s, "run:") && str_hex(s, &id) && auto_goes_on(runs, a->node, (int64_t)id);
+    return str_skip(&s, "run:") && str_hex(s, &id) && auto_is_active(runs, a->node, (int64_t)id);
 }
 
 /* ---- the hub ---- */
 
-static void look_hub(const struct rule_look *k)
+static void look_hub(const struct rule_eval *k)
 {
     static const char *const subjects[] = {[SCENE_STORE] = "store",
                                            [SCENE_DAMAGE] = "store-damaged",

@@ -6,4 +6,4 @@
 
 extern const struct alert_rule alert_builtin[]; /* name NULL at the end */
 /* Whether the run named in the subject of this notice is still running. False if the notice is not about a run. */
-bool alert_run_goes_on(const struct auto_runs *runs, const struct alert *a);
+bool alert_run_is_active(const struct auto_runs *runs, const struct alert *a);

@@ -7,8 +7,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/moment.h"
 #include "base/plain.h"
+#include "base/time_text.h"
 #include "base/zone.h"
 #include "cli/listing.h"
 #include "hub/conf.h"
@@ -151,7 +151,7 @@ static int list_all(struct cmd_call *c, struct hub_listing l, json_t **ret)
 
     l.member = l.member ? l.member : "rows";
     l.width = WIDTH;
-    return listing_ask(&l, &conf->client, conf->json ? LIST_JSON : LIST_TABLE, ret, &c->err);
+    return listing_fetch(&l, &conf->client, conf->json ? LIST_JSON : LIST_TABLE, ret, &c->err);
 }
 
 static int list_alerts(struct cmd_call *c)
@@ -190,7 +190,7 @@ static int silence(struct cmd_call *c)
         if (v[i])
             json_cstr(&j, names[i], v[i]);
     json_end_obj(&j);
-    int r = client_ask_object(&conf->client, "POST", "/api/v1/silences", buf_str(&body), &o, &raw, &c->err);
+    int r = client_request_object(&conf->client, "POST", "/api/v1/silences", buf_str(&body), &o, &raw, &c->err);
     if (r < 0)
         return r;
     if (conf->json)
@@ -210,7 +210,7 @@ static int unsilence(struct cmd_call *c, const char *id)
     if (!id || !str_int(str_of(id), &number) || number < 1)
         return err_set(&c->err, -EINVAL, "which? `muster alerts silences` lists them with their numbers");
     buf_addf(&path, "/api/v1/silences/%lld", (long long)number);
-    return client_ask_object(&conf->client, "DELETE", path.p, str_of(""), &o, &raw, &c->err);
+    return client_request_object(&conf->client, "DELETE", path.p, str_of(""), &o, &raw, &c->err);
 }
 
 /* ---- channels ---- */
@@ -251,7 +251,7 @@ static int send_test(struct cmd_call *c, const char *name)
     if (conf->to)
         json_cstr(&j, "to", conf->to);
     json_end_obj(&j);
-    int r = client_ask_object(&patient, "POST", path.p, buf_str(&body), &o, &raw, &c->err);
+    int r = client_request_object(&patient, "POST", path.p, buf_str(&body), &o, &raw, &c->err);
     if (r < 0)
         return r;
     bool partly = text_of(o, "error")[0];
@@ -317,7 +317,7 @@ static void fill_past(struct cell *c, json_t *o, const struct listing_at *at)
 
     snprintf(lasted, sizeof(lasted), "%s%s", clock_span(MAX(0, (end ? end : int_of(at->answer, "until")) - from), span),
              end ? "" : ", still");
-    cell_text(&c[3], str_of(moment_text(from, at->zone, since)));
+    cell_text(&c[3], str_of(time_text(from, at->zone, since)));
     cell_text(&c[4], str_of(lasted));
 }
 
@@ -336,7 +336,7 @@ static void put_rest(struct buf *out, json_t *o, const struct zone *zone)
     buf_addc(out, '\n');
     if (!json_is_true(json_object_get(o, "complete")))
         buf_addf(out, "incomplete: evaluated until %s, then the time limit was reached; request a shorter period\n",
-                 moment_text(int_of(o, "until"), zone, until));
+                 time_text(int_of(o, "until"), zone, until));
     else if (more > 0)
         buf_addf(out, "%lld more are counted above and not listed here\n", (long long)more);
 }
@@ -356,7 +356,7 @@ static int test_past(struct cmd_call *c)
     client_param(&path, "until", conf->until);
     client_param(&path, "rule", conf->rule);
     r = conf->rules ? client_post(&patient, NULL, path.p, "application/yaml", buf_str(&rules), &raw, &status, &c->err)
-                    : client_ask(&patient, "GET", path.p, str_of(""), &raw, &c->err);
+                    : client_request(&patient, "GET", path.p, str_of(""), &raw, &c->err);
     if (r < 0)
         return r;
     if (conf->json)

@@ -11,8 +11,8 @@
 #include "alert/baselines.h"
 #include "alert/builtin.h"
 #include "alert/gpus.h"
+#include "alert/notifier.h"
 #include "alert/show.h"
-#include "alert/teller.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/order.h"
@@ -47,7 +47,7 @@ struct hub_alerts {
     struct alert **past; /* ordered by the time they were resolved */
     size_t n_past, cap_past;
     const struct alert **past_list;
-    struct alert_teller *teller;
+    struct alert_notifier *teller;
     struct channel_now *channels;
     struct baselines *baselines;
     struct gpus *gpus;
@@ -88,7 +88,7 @@ static void forget_lost(struct hub_alerts *d)
 
 static bool goes_on(void *arg, const struct alert *a)
 {
-    return alert_run_goes_on(hub_jobs_runs(arg), a);
+    return alert_run_is_active(hub_jobs_runs(arg), a);
 }
 
 static timer_fn look_on;
@@ -97,10 +97,10 @@ static void *open_alerts(struct hub *h)
 {
     struct hub_alerts *d =
         NEW(struct hub_alerts, .h = h, .rules = alert_rules_new(), .watch = alert_states_new(clock_wall_ms()),
-            .teller = alert_teller_new(h), .baselines = baselines_new(h), .gpus = gpus_new());
+            .teller = alert_notifier_new(h), .baselines = baselines_new(h), .gpus = gpus_new());
 
     d->turn = timer_new(h->loop, look_on, d);
-    alert_states_ask(d->watch, goes_on, h);
+    alert_states_set_active_fn(d->watch, goes_on, h);
     return d;
 }
 
@@ -113,7 +113,7 @@ static void close_alerts(void *self)
     for (size_t i = 0; i < d->n_silences; i++)
         free(d->silences[i]);
     timer_free(d->turn);
-    alert_teller_free(d->teller);
+    alert_notifier_free(d->teller);
     free(d->channels);
     baselines_free(d->baselines);
     gpus_free(d->gpus);
@@ -192,7 +192,7 @@ static void keep_over(struct hub_alerts *d, const struct alert *a, int64_t now_m
     const struct alert_rule *r = alert_rules_find(d->rules, a->rule);
 
     if (!r || !r->no_end || !a->told_ms)
-        alert_teller_over(d->teller, a, now_ms);
+        alert_notifier_resolve(d->teller, a, now_ms);
 }
 
 static void load_alert(void *arg, const struct note *n)
@@ -271,7 +271,7 @@ static void take_alert(struct hub_alerts *d, const struct note *n, int64_t now_m
     if (!a)
         return;
     alert_states_take(d->watch, a, alert_rules_find(d->rules, a->rule));
-    alert_teller_take(d->teller, a, now_ms);
+    alert_notifier_apply_remote(d->teller, a, now_ms);
     if (a->resolved_ms) {
         i = FIRST(d->n_past, k, d->past[k]->id == a->id);
         if (i == d->n_past) {
@@ -303,7 +303,7 @@ static void take_silence(struct hub_alerts *d, const struct note *n, int64_t now
         free(s);
 }
 
-static void take_record(struct hub_alerts *d, const struct other_record *r, int64_t now_ms)
+static void take_record(struct hub_alerts *d, const struct peer_record *r, int64_t now_ms)
 {
     const struct note *n = r->kind == STORE_NOTE ? r->record : NULL;
 
@@ -315,11 +315,11 @@ static void take_record(struct hub_alerts *d, const struct other_record *r, int6
         gpus_take(d->gpus, n);
 }
 
-static void hear_news(void *self, const struct news *n)
+static void hear_news(void *self, const struct hub_event *n)
 {
-    if (n->kind == NEWS_EVENT)
+    if (n->kind == HUB_EVENT_EVENT)
         keep_event(self, n->node, n->device, n->event);
-    else if (n->kind == NEWS_RECORD)
+    else if (n->kind == HUB_EVENT_RECORD)
         take_record(self, n->record, n->now_ms);
 }
 
@@ -354,7 +354,7 @@ static void forget_old(struct hub_alerts *d, int64_t now_ms)
 static void kept(UNUSED void *arg, int result)
 {
     if (result < 0)
-        log_warn("alert", "an alert could not be stored: %s", store_why(result));
+        log_warn("alert", "an alert could not be stored: %s", store_error_text(result));
 }
 
 static void changed(void *arg, const struct alert *a)
@@ -374,7 +374,7 @@ static void changed(void *arg, const struct alert *a)
 }
 
 struct whole_scene { /* a scene and what it borrows from */
-    struct scene s;
+    struct alert_input s;
     struct view view;
     char wrong[SCENE_WRONGS][NOTICE_MAX];
 };
@@ -397,18 +397,18 @@ static void nodes_scene(struct hub_alerts *d, int64_t now_ms, struct whole_scene
 
     *w = (struct whole_scene){0};
     copy_lost(d);
-    view_of(h->live, &(struct view_ask){.show_cmd = false}, now_ms, &w->view);
-    w->s = (struct scene){.now_ms = now_ms,
-                          .started_ms = h->started_ms,
-                          .view = &w->view,
-                          .live = h->live,
-                          .people = h->api.people,
-                          .book = h->book,
-                          .runs = hub_jobs_runs(h),
-                          .gpus_had = gpus_had,
-                          .gpus_arg = d->gpus,
-                          .lost = (const struct alert *const *)d->lost,
-                          .n_lost = d->n_lost};
+    view_of(h->live, &(struct view_query){.show_cmd = false}, now_ms, &w->view);
+    w->s = (struct alert_input){.now_ms = now_ms,
+                                .started_ms = h->started_ms,
+                                .view = &w->view,
+                                .live = h->live,
+                                .people = h->api.people,
+                                .book = h->book,
+                                .runs = hub_jobs_runs(h),
+                                .gpus_had = gpus_had,
+                                .gpus_arg = d->gpus,
+                                .lost = (const struct alert *const *)d->lost,
+                                .n_lost = d->n_lost};
 }
 
 static void scene_of(struct hub_alerts *d, int64_t now_ms, struct whole_scene *w)
@@ -419,10 +419,10 @@ static void scene_of(struct hub_alerts *d, int64_t now_ms, struct whole_scene *w
     nodes_scene(d, now_ms, w);
     store_stat(h->store, &st);
     if (st.last_error)
-        snprintf(w->wrong[SCENE_STORE], NOTICE_MAX, "%s", st.error[0] ? st.error : store_why(st.last_error));
+        snprintf(w->wrong[SCENE_STORE], NOTICE_MAX, "%s", st.error[0] ? st.error : store_error_text(st.last_error));
     snprintf(w->wrong[SCENE_DAMAGE], NOTICE_MAX, "%s", self_damage(h));
     if (h->api.sources)
-        sources_said_notice(h->api.sources, now_ms, w->wrong[SCENE_SOURCES]);
+        source_status_notice(h->api.sources, now_ms, w->wrong[SCENE_SOURCES]);
     outbox_notice(h->outbox, w->wrong[SCENE_CHANNELS], NOTICE_MAX);
     if (d->wandb_error)
         d->wandb_error(h, w->wrong[SCENE_WANDB]);
@@ -458,12 +458,12 @@ static void look_at_nodes(struct hub_alerts *d, int64_t now_ms)
     int64_t until_us = ready_us + MAX(TURN_US, ready_us - begin_us);
     const struct node_now *const *nodes = w.view.nodes;
     size_t n = w.view.n; /* the list may have changed since the last iteration */
-    size_t at = nodes_behind(nodes, n, &d->at);
+    size_t at = nodes_after(nodes, n, &d->at);
     while (at < n) {
         w.view.nodes = nodes + at;
         w.view.n = MIN(n - at, TURN_NODES);
         gpus_learn(d->gpus, &w.view, now_ms);
-        alert_rules_look_nodes(d->rules, &w.s, alert_states_see, d->watch);
+        alert_rules_evaluate_nodes(d->rules, &w.s, alert_states_see, d->watch);
         at += w.view.n;
         if (clock_thread_us() >= until_us)
             break;
@@ -479,7 +479,7 @@ static void look_at_rest(struct hub_alerts *d, int64_t now_ms)
 
     baselines_tick(d->baselines, now_ms);
     scene_of(d, now_ms, &w);
-    alert_rules_look_else(d->rules, &w.s, alert_states_see, d->watch);
+    alert_rules_evaluate_rest(d->rules, &w.s, alert_states_see, d->watch);
     alert_states_end(d->watch, changed, d);
 }
 
@@ -488,7 +488,7 @@ static void tell_all(struct hub_alerts *d, int64_t now_ms)
     struct alerts_now now;
 
     hub_alerts_now(d->h, &now);
-    alert_teller_tick(d->teller, &now, d->rules, d->watch, now_ms);
+    alert_notifier_tick(d->teller, &now, d->rules, d->watch, now_ms);
 }
 
 /* Runs the next step of an evaluation. With few nodes one iteration does all. */
@@ -548,12 +548,12 @@ void hub_alerts_now(struct hub *h, struct alerts_now *ret)
     d->channels = mem_grow(d->channels, MAX(ret->n_channels, 1u), sizeof(*d->channels));
     for (size_t i = 0; i < ret->n_channels; i++) {
         d->channels[i] = c[i];
-        d->channels[i].passed = alert_teller_passed(d->teller, c[i].name);
+        d->channels[i].passed = alert_notifier_skipped_count(d->teller, c[i].name);
     }
     ret->channels = d->channels;
 }
 
-struct alert_rules *hub_alerts_rules_again(struct hub *h)
+struct alert_rules *hub_alerts_rules_copy(struct hub *h)
 {
     struct err err = {0};
     struct alert_rules *r = rules_of(&h->conf, &err);
@@ -573,7 +573,7 @@ void hub_alerts_test(struct hub *h, see_fn *see, void *arg)
     struct whole_scene w;
 
     scene_of(d, clock_wall_ms(), &w);
-    alert_rules_look(d->rules, &w.s, see, arg);
+    alert_rules_evaluate(d->rules, &w.s, see, arg);
 }
 
 struct writing {
@@ -604,7 +604,7 @@ static void written(void *arg, int result)
 
     if (result < 0) {
         reply_problem(&rp, result == -ENOSPC ? 507 : 503, "the hub cannot store it, nothing was changed: %s",
-                      store_why(result));
+                      store_error_text(result));
     } else {
         rp.body = BUF_INIT(65536);
         struct json j = json_on(&rp.body);
@@ -620,7 +620,7 @@ static void written(void *arg, int result)
     free(w);
 }
 
-static enum reply_how put_silence(struct hub *h, struct request *rq, const struct silence *s, bool over)
+static enum reply_mode put_silence(struct hub *h, struct request *rq, const struct silence *s, bool over)
 {
     AUTO_BUF b = BUF_INIT(NOTE_MAX);
     struct writing *w = NEW(struct writing, .h = h, .late = httpd_late(rq), .s = silence_copy(s), .over = over);
@@ -631,7 +631,7 @@ static enum reply_how put_silence(struct hub *h, struct request *rq, const struc
     return REPLY_LATER;
 }
 
-enum reply_how hub_alerts_silence(struct hub *h, struct request *rq, struct reply *rp, const struct silence *s)
+enum reply_mode hub_alerts_silence(struct hub *h, struct request *rq, struct reply *rp, const struct silence *s)
 {
     struct hub_alerts *d = feature_self(&h->features, &alert_feature);
     struct silence to = *s;
@@ -642,7 +642,7 @@ enum reply_how hub_alerts_silence(struct hub *h, struct request *rq, struct repl
     return put_silence(h, rq, &to, false);
 }
 
-enum reply_how hub_alerts_unsilence(struct hub *h, struct request *rq, struct reply *rp, int64_t id)
+enum reply_mode hub_alerts_unsilence(struct hub *h, struct request *rq, struct reply *rp, int64_t id)
 {
     struct hub_alerts *d = feature_self(&h->features, &alert_feature);
     size_t i = silence_at(d, id);

@@ -13,10 +13,10 @@
 /* For the routes, see alert/show.h. The two functions for silences reply when the change is durable. */
 struct alerts_now;
 void hub_alerts_now(struct hub *h, struct alerts_now *ret);
-enum reply_how hub_alerts_silence(struct hub *h, struct request *rq, struct reply *rp, const struct silence *s);
-enum reply_how hub_alerts_unsilence(struct hub *h, struct request *rq, struct reply *rp, int64_t id);
+enum reply_mode hub_alerts_silence(struct hub *h, struct request *rq, struct reply *rp, const struct silence *s);
+enum reply_mode hub_alerts_unsilence(struct hub *h, struct request *rq, struct reply *rp, int64_t id);
 const struct alert_rules *hub_alerts_rules(struct hub *h);
-struct alert_rules *hub_alerts_rules_again(struct hub *h); /* a new copy, owned by the caller */
+struct alert_rules *hub_alerts_rules_copy(struct hub *h); /* a new copy, owned by the caller */
 /* Calls see for each finding that holds now, regardless of its duration. */
 void hub_alerts_test(struct hub *h, see_fn *see, void *arg);
 /* wandb/ registers the function that writes its error ("": none) when it opens. */

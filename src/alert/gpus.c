@@ -97,7 +97,7 @@ int gpus_load(struct gpus *g, struct store *store, struct err *err)
 static void kept(UNUSED void *arg, int result)
 {
     if (result < 0)
-        log_warn("alert", "how many GPUs nodes have cannot be stored: %s", store_why(result));
+        log_warn("alert", "how many GPUs nodes have cannot be stored: %s", store_error_text(result));
 }
 
 static void save_some(struct gpus *g, int64_t id, struct buf *lines)

@@ -23,12 +23,12 @@
 struct usage_past {
     char zone_name[ZONE_NAME_MAX];
     struct zone *zone;
-    struct usage_baseline_ask ask;
+    struct usage_baseline_query ask;
     struct arena mem;            /* their text */
     bool days, hours;            /* whether to check them */
     int32_t day;                 /* checked last */
     struct usage_baseline of[2]; /* of the day; of the hour */
-    struct usage_news *v;
+    struct usage_finding *v;
     size_t n;
 };
 
@@ -39,11 +39,11 @@ struct alert_replay {
     struct alert_rules *rules;
     const struct zone *zone;
     int64_t start_ms;
-    struct alert_replay_said said;
+    struct alert_replay_result said;
     size_t cap_alerts; /* of said.v, which is a ring once it is full */
     struct alert_replay_node **played;
     size_t n_played;
-    struct alert_replay_node_ask ask;
+    struct alert_replay_node_params ask;
     /* events and bookings */
     struct recent *events; /* by time */
     size_t n_events, cap_events, first_event, next_event;
@@ -65,7 +65,7 @@ static bool wanted(const struct alert_rules *rules, const char *name)
     return r && !r->off;
 }
 
-static void usage_begin(struct usage_past *u, const struct alert_replay_ask *ask)
+static void usage_begin(struct usage_past *u, const struct alert_replay_params *ask)
 {
     const struct view *v = ask->view;
 
@@ -73,7 +73,7 @@ static void usage_begin(struct usage_past *u, const struct alert_replay_ask *ask
     u->days = wanted(ask->rules, "usage-low");
     u->hours = wanted(ask->rules, "usage-unusual");
     u->ask.sums =
-        (struct sums_ask){.people = ask->people, .nodes = sums_nodes(&u->mem, v->nodes, v->n), .n_nodes = v->n};
+        (struct sums_query){.people = ask->people, .nodes = sums_nodes(&u->mem, v->nodes, v->n), .n_nodes = v->n};
 }
 
 static void usage_end(struct usage_past *u)
@@ -85,7 +85,7 @@ static void usage_end(struct usage_past *u)
     free(u->v);
 }
 
-struct alert_replay *alert_replay_new(const struct alert_replay_ask *ask)
+struct alert_replay *alert_replay_new(const struct alert_replay_params *ask)
 {
     struct alert_replay *r = NEW(struct alert_replay, .rule = *ask->rule, .people = people_ref(ask->people),
                                  .rules = ask->rules, .zone = ask->zone);
@@ -112,7 +112,7 @@ struct alert_replay *alert_replay_new(const struct alert_replay_ask *ask)
             r->played[r->n_played++] = alert_replay_node_new(ask->view->nodes[i]);
     r->said.nodes = r->n_played;
     usage_begin(&r->usage, ask);
-    alert_replay_node_ask_init(&r->ask, r->rules, &r->rule);
+    alert_replay_node_params_init(&r->ask, r->rules, &r->rule);
     return r;
 }
 
@@ -271,13 +271,13 @@ static void play_holds(struct alert_replay *r, int64_t at_ms)
 
 static const struct identity *who(void *arg, const struct node_now *n, const struct proc_fact *f)
 {
-    return identities_who(arg, n->key, f);
+    return identities_find(arg, n->key, f);
 }
 
 /* Like the hub's worker, once an hour. */
 static int play_usage(struct usage_past *u, const struct past_source *past, int64_t at_ms, struct err *err)
 {
-    struct usage_baseline_ask *ask = &u->ask;
+    struct usage_baseline_query *ask = &u->ask;
     int64_t hour_ms = u->zone ? usage_baseline_hour(u->zone, at_ms) : 0, before_ms = ask->hour_ms;
     int r = 0;
 
@@ -316,18 +316,18 @@ static void play_minute(struct alert_replay *r, int64_t at_ms)
     r->next_event = MAX(r->next_event, r->first_event);
     while (r->next_event < r->n_events && r->events[r->next_event].at_ms <= at_ms)
         r->next_event++;
-    view_of(r->live, &(struct view_ask){.show_cmd = false}, at_ms, &view);
-    struct scene s = {.now_ms = at_ms,
-                      .view = &view,
-                      .live = r->live,
-                      .people = r->people,
-                      .book = r->book,
-                      .recent = r->events ? r->events + r->first_event : NULL,
-                      .n_recent = r->next_event - r->first_event,
-                      .usage = r->usage.v,
-                      .n_usage = r->usage.n};
+    view_of(r->live, &(struct view_query){.show_cmd = false}, at_ms, &view);
+    struct alert_input s = {.now_ms = at_ms,
+                            .view = &view,
+                            .live = r->live,
+                            .people = r->people,
+                            .book = r->book,
+                            .recent = r->events ? r->events + r->first_event : NULL,
+                            .n_recent = r->next_event - r->first_event,
+                            .usage = r->usage.v,
+                            .n_usage = r->usage.n};
     alert_states_begin(r->states, at_ms);
-    alert_rules_look(r->rules, &s, alert_states_see, r->states);
+    alert_rules_evaluate(r->rules, &s, alert_states_see, r->states);
     alert_states_end(r->states, on_change, r);
 }
 
@@ -353,7 +353,7 @@ static int play(struct alert_replay *r, const struct past_source *past, struct e
             code = alert_replay_node_load(r->played[i], &r->ask, past, at_ms, end_ms, err);
         struct identities *before = r->identities; /* group membership is that of this time */
         r->identities = identities_new(r->people, at_ms);
-        live_who(r->live, who, r->identities);
+        live_set_identity_fn(r->live, who, r->identities);
         identities_free(before);
         for (size_t k = 0; at_ms < end_ms && code == 0; k++) {
             at_ms += MINUTE_MS;
@@ -373,7 +373,7 @@ int alert_replay_run(struct alert_replay *r, const struct past_source *past, str
 
     if (code == 0 && past->each && (r->usage.days || r->usage.hours))
         code = zone_load(r->usage.zone_name, &r->usage.zone, err);
-    struct sums_ask *sums = &r->usage.ask.sums;
+    struct sums_query *sums = &r->usage.ask.sums;
     sums->zone = r->usage.zone;
     sums->each = past->each;
     sums->arg = past->arg;
@@ -394,7 +394,7 @@ int alert_replay_run(struct alert_replay *r, const struct past_source *past, str
     return code == -ECANCELED ? 0 : code;
 }
 
-const struct alert_replay_said *alert_replay_said(const struct alert_replay *r)
+const struct alert_replay_result *alert_replay_result(const struct alert_replay *r)
 {
     return &r->said;
 }

@@ -22,7 +22,7 @@
 #define ALERT_REPLAY_EVENTS_MAX 100000 /* the newest events are used */
 #define ALERT_REPLAY_PROCS_MAX  500000 /* processes; more are an error */
 
-struct alert_replay_ask {
+struct alert_replay_params {
     const struct view *view;       /* all nodes in their current state; copied */
     const struct state_rule *rule; /* copied */
     const struct people *people;   /* takes a reference */
@@ -41,12 +41,12 @@ struct alert_replay_rule {
 };
 
 struct alert_replay;
-struct alert_replay *alert_replay_new(const struct alert_replay_ask *ask); /* loop thread only */
+struct alert_replay *alert_replay_new(const struct alert_replay_params *ask); /* loop thread only */
 void alert_replay_free(struct alert_replay *r);
 /* Call once, on any thread. Returns 0, also when stopped, or -errno. */
 int alert_replay_run(struct alert_replay *r, const struct past_source *past, struct err *err);
 
-struct alert_replay_said {
+struct alert_replay_result {
     int64_t from_ms, to_ms, until_ms; /* until_ms: end of the evaluated period; before to_ms if stopped */
     size_t nodes;
     size_t alerts;    /* found */
@@ -56,4 +56,4 @@ struct alert_replay_said {
     struct alert_replay_rule *rules; /* enabled rules in their order, including rules without replay (now_only) */
     size_t n_rules;
 };
-const struct alert_replay_said *alert_replay_said(const struct alert_replay *r); /* after the run */
+const struct alert_replay_result *alert_replay_result(const struct alert_replay *r); /* after the run */

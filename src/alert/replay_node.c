@@ -26,7 +26,7 @@ struct lane {           /* one metric of one device over the loaded minutes */
 
 struct span { /* facts valid from from_ms on */
     int64_t from_ms;
-    struct node_was was;
+    struct node_at was;
 };
 
 struct stay {                      /* a process on a device */
@@ -90,8 +90,8 @@ static bool named(const struct alert_rule *r, const char *metric)
     return !r->off && ANY(ARRAY_LEN(texts), i, texts[i] && strcasestr(texts[i], metric));
 }
 
-void alert_replay_node_ask_init(struct alert_replay_node_ask *k, const struct alert_rules *rules,
-                                const struct state_rule *rule)
+void alert_replay_node_params_init(struct alert_replay_node_params *k, const struct alert_rules *rules,
+                                   const struct state_rule *rule)
 {
     static const enum metric usual[] = {M_util,     M_sm_active,    M_enc,         M_dec,
                                         M_mem_used, M_mem_reserved, M_mem_total,   M_temp,
@@ -99,7 +99,7 @@ void alert_replay_node_ask_init(struct alert_replay_node_ask *k, const struct al
     size_t n;
     const struct alert_rule *v = alert_rules_all(rules, &n);
 
-    *k = (struct alert_replay_node_ask){.rule = rule, .rules = rules};
+    *k = (struct alert_replay_node_params){.rule = rule, .rules = rules};
     for (size_t i = 0; i < ARRAY_LEN(usual); i++)
         k->metrics[usual[i]] = true;
     k->metrics[M_mem_util] = rule->busy_mem_util >= 0;
@@ -108,7 +108,7 @@ void alert_replay_node_ask_init(struct alert_replay_node_ask *k, const struct al
             k->metrics[m] = named(&v[i], metrics[m].name);
 }
 
-static bool custom_wanted(const struct alert_replay_node_ask *k, const char *name)
+static bool custom_wanted(const struct alert_replay_node_params *k, const char *name)
 {
     size_t n;
     const struct alert_rule *v = alert_rules_all(k->rules, &n);
@@ -170,7 +170,7 @@ const char *alert_replay_node_key(const struct alert_replay_node *r)
     return r->key;
 }
 
-size_t alert_replay_node_minute_bytes(const struct alert_replay_node *r, const struct alert_replay_node_ask *k)
+size_t alert_replay_node_minute_bytes(const struct alert_replay_node *r, const struct alert_replay_node_params *k)
 {
     size_t of_node = 0, of_device = 0;
 
@@ -234,19 +234,19 @@ static int last_heard(struct alert_replay_node *r, const struct past_source *pas
     for (int m = 0; m < M_COUNT; m++)
         if (metrics[m].scope == SCOPE_NODE)
             names[n++] = metrics[m].name;
-    struct history_ask ask = {.node = r->key,
-                              .devices = itself,
-                              .metrics = names,
-                              .n_devices = 1,
-                              .n_metrics = n,
-                              .from_ms = MAX(before_ms / HOUR_MS * HOUR_MS - LOOK_BACK_MS, 0),
-                              .to_ms = before_ms / HOUR_MS * HOUR_MS,
-                              .step_ms = HOUR_MS,
-                              .fields = BIN_LAST,
-                              .tier = TIER_HOUR,
-                              .stop = past->stop,
-                              .arg = past->stop_arg,
-                              .session = past->session};
+    struct bins_query ask = {.node = r->key,
+                             .devices = itself,
+                             .metrics = names,
+                             .n_devices = 1,
+                             .n_metrics = n,
+                             .from_ms = MAX(before_ms / HOUR_MS * HOUR_MS - LOOK_BACK_MS, 0),
+                             .to_ms = before_ms / HOUR_MS * HOUR_MS,
+                             .step_ms = HOUR_MS,
+                             .fields = BIN_LAST,
+                             .tier = TIER_HOUR,
+                             .stop = past->stop,
+                             .arg = past->stop_arg,
+                             .session = past->session};
     int code = past->history(past->store, &ask, &h, err);
     if (code < 0)
         return code;
@@ -294,13 +294,13 @@ static bool same_facts(const struct node_fact *a, const struct node_fact *b)
     return !ANY(a->n_custom, i, strcmp(a->custom[i].name, b->custom[i].name) != 0);
 }
 
-static bool same_was(const struct node_was *a, const struct node_was *b)
+static bool same_was(const struct node_at *a, const struct node_at *b)
 {
     return a->has_fact == b->has_fact && a->maintenance == b->maintenance && same_facts(&a->fact, &b->fact);
 }
 
 /* Returns 1 if facts are stored, 0 if not, or -errno. */
-static int ask_was(struct alert_replay_node *r, const struct past_source *past, int64_t at_ms, struct node_was *ret,
+static int ask_was(struct alert_replay_node *r, const struct past_source *past, int64_t at_ms, struct node_at *ret,
                    struct err *err)
 {
     if (past->stop && past->stop(past->stop_arg))
@@ -308,10 +308,10 @@ static int ask_was(struct alert_replay_node *r, const struct past_source *past, 
     return past->was ? past->was(past->store, past->session, r->key, at_ms, ret, err) : 0;
 }
 
-static void add_span(struct alert_replay_node *r, int64_t from_ms, struct node_was *was)
+static void add_span(struct alert_replay_node *r, int64_t from_ms, struct node_at *was)
 {
     VEC_ADD(r->spans, r->n_spans, r->cap_spans, (struct span){from_ms, *was});
-    *was = (struct node_was){0}; /* ownership moved to the span */
+    *was = (struct node_at){0}; /* ownership moved to the span */
 }
 
 /* Finds changes of facts in (lo, hi], to the minute. */
@@ -319,7 +319,7 @@ static int find_changes(struct alert_replay_node *r, const struct past_source *p
                         struct err *err)
 {
     while (r->n_spans < SPANS_MAX) {
-        struct node_was at = {0}, found = {0};
+        struct node_at at = {0}, found = {0};
         int64_t lo = lo_ms, hi = hi_ms;
         int code = ask_was(r, past, hi, &found, err);
         if (code < 0)
@@ -343,7 +343,7 @@ static int find_changes(struct alert_replay_node *r, const struct past_source *p
                 node_fact_fini(&found.fact);
                 found = at;
             }
-            at = (struct node_was){0};
+            at = (struct node_at){0};
         }
         add_span(r, hi, &found);
         lo_ms = hi;
@@ -355,7 +355,7 @@ static int find_changes(struct alert_replay_node *r, const struct past_source *p
 static int load_spans(struct alert_replay_node *r, const struct past_source *past, int64_t to_ms, struct err *err)
 {
     AUTO_FREE int64_t *at = mem_alloc((r->n_looks * 3 + (size_t)((to_ms - r->from_ms) / HOUR_MS) + 2) * sizeof(*at));
-    struct node_was was = {0};
+    struct node_at was = {0};
     int64_t before = r->from_ms;
     size_t n = 0;
     int code = ask_was(r, past, r->from_ms, &was, err);
@@ -395,7 +395,7 @@ static size_t device_at(const struct node_fact *f, const char *uuid)
 }
 
 /* Collects all devices and custom metrics of the period. */
-static void gather_names(struct alert_replay_node *r, const struct alert_replay_node_ask *k)
+static void gather_names(struct alert_replay_node *r, const struct alert_replay_node_params *k)
 {
     for (size_t s = 0; s < r->n_spans; s++) {
         const struct node_fact *f = fact_of(r, s);
@@ -423,9 +423,10 @@ static uint8_t work_bit(enum metric m)
     return i < ARRAY_LEN(tells) ? (uint8_t)(1u << i) : 0;
 }
 
-static void add_lane(struct alert_replay_node *r, const struct alert_replay_node_ask *k, int device, int m, int custom)
+static void add_lane(struct alert_replay_node *r, const struct alert_replay_node_params *k, int device, int m,
+                     int custom)
 {
-    uint8_t work = device >= 0 && m >= 0 && judge_tells((enum metric)m) ? work_bit((enum metric)m) : 0;
+    uint8_t work = device >= 0 && m >= 0 && judge_is_activity((enum metric)m) ? work_bit((enum metric)m) : 0;
 
     VEC_ADD(r->lanes, r->n_lanes, r->cap_lanes,
             (struct lane){.metric = m >= 0 ? metrics[m].no : 0,
@@ -436,7 +437,7 @@ static void add_lane(struct alert_replay_node *r, const struct alert_replay_node
 }
 
 /* Lists the requested names and the enum of each, custom metrics last. Returns their number. */
-static size_t names_of(const struct alert_replay_node *r, const struct alert_replay_node_ask *k, enum scope scope,
+static size_t names_of(const struct alert_replay_node *r, const struct alert_replay_node_params *k, enum scope scope,
                        const char **names, int *which)
 {
     size_t n = 0;
@@ -461,7 +462,7 @@ static struct lane *lane_of(struct alert_replay_node *r, int device, int which)
                 l->device == device && l->metric == metric && (which >= 0 || l->custom == -1 - which));
 }
 
-static void fill_lane(struct alert_replay_node *r, const struct alert_replay_node_ask *k, const struct lane *l,
+static void fill_lane(struct alert_replay_node *r, const struct alert_replay_node_params *k, const struct lane *l,
                       int which, const struct history *h, const struct bin *b, int device)
 {
     size_t off = (size_t)((r->from_ms - h->from_ms) / MINUTE_MS);
@@ -479,7 +480,7 @@ static void fill_lane(struct alert_replay_node *r, const struct alert_replay_nod
     }
 }
 
-static int ask_values(struct alert_replay_node *r, const struct alert_replay_node_ask *k,
+static int ask_values(struct alert_replay_node *r, const struct alert_replay_node_params *k,
                       const struct past_source *past, int first, size_t n, struct err *err)
 {
     const char *itself[1] = {""}, *names[M_COUNT + CUSTOM_MAX];
@@ -487,19 +488,19 @@ static int ask_values(struct alert_replay_node *r, const struct alert_replay_nod
     enum scope scope = first < 0 ? SCOPE_NODE : SCOPE_DEVICE;
     size_t n_names = names_of(r, k, scope, names, which);
     struct history h = {0};
-    struct history_ask ask = {.node = r->key,
-                              .devices = first < 0 ? itself : r->uuids + first,
-                              .metrics = names,
-                              .n_devices = n,
-                              .n_metrics = n_names,
-                              .from_ms = r->from_ms,
-                              .to_ms = r->from_ms + (int64_t)r->minutes * MINUTE_MS,
-                              .step_ms = MINUTE_MS,
-                              .fields = BIN_MAX | BIN_LAST,
-                              .tier = TIER_MINUTE,
-                              .stop = past->stop,
-                              .arg = past->stop_arg,
-                              .session = past->session};
+    struct bins_query ask = {.node = r->key,
+                             .devices = first < 0 ? itself : r->uuids + first,
+                             .metrics = names,
+                             .n_devices = n,
+                             .n_metrics = n_names,
+                             .from_ms = r->from_ms,
+                             .to_ms = r->from_ms + (int64_t)r->minutes * MINUTE_MS,
+                             .step_ms = MINUTE_MS,
+                             .fields = BIN_MAX | BIN_LAST,
+                             .tier = TIER_MINUTE,
+                             .stop = past->stop,
+                             .arg = past->stop_arg,
+                             .session = past->session};
     int code = past->history(past->store, &ask, &h, err);
 
     if (code < 0)
@@ -513,7 +514,7 @@ static int ask_values(struct alert_replay_node *r, const struct alert_replay_nod
     return 0;
 }
 
-static int load_values(struct alert_replay_node *r, const struct alert_replay_node_ask *k,
+static int load_values(struct alert_replay_node *r, const struct alert_replay_node_params *k,
                        const struct past_source *past, struct err *err)
 {
     for (int d = -1; d < (int)r->n_uuids; d++) {
@@ -537,10 +538,10 @@ static int load_values(struct alert_replay_node *r, const struct alert_replay_no
     return code;
 }
 
-int alert_replay_node_load(struct alert_replay_node *r, const struct alert_replay_node_ask *k,
+int alert_replay_node_load(struct alert_replay_node *r, const struct alert_replay_node_params *k,
                            const struct past_source *past, int64_t from_ms, int64_t to_ms, struct err *err)
 {
-    struct node_was before = {0};
+    struct node_at before = {0};
 
     if (r->n_spans) { /* keep the newest, to compare with */
         before = r->spans[r->n_spans - 1].was;

@@ -5,9 +5,9 @@
 #include "alert/feature.h"
 #include "alert/show.h"
 #include "base/mem.h"
-#include "base/moment.h"
 #include "base/order.h"
 #include "base/plain.h"
+#include "base/time_text.h"
 #include "hub/handlers.h"
 #include "people/people.h"
 
@@ -21,7 +21,7 @@ static void put_silences(struct json *j, const char *key, const struct alerts_no
     json_end_arr(j);
 }
 
-static enum reply_how get_alerts(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_alerts(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str rule = request_query(rq, "rule"), state = request_query(rq, "state");
     struct alerts_now now;
@@ -48,7 +48,7 @@ static enum reply_how get_alerts(struct api *a, struct request *rq, struct reply
     return reply_object_end(rp, &j);
 }
 
-static enum reply_how get_alert_rules(struct api *a, UNUSED struct request *rq, struct reply *rp)
+static enum reply_mode get_alert_rules(struct api *a, UNUSED struct request *rq, struct reply *rp)
 {
     size_t n;
     const struct alert_rule *v = alert_rules_all(hub_alerts_rules(a->hub), &n);
@@ -76,7 +76,7 @@ static enum reply_how get_alert_rules(struct api *a, UNUSED struct request *rq, 
     return reply_object_end(rp, &j);
 }
 
-static enum reply_how get_silences(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_silences(struct api *a, struct request *rq, struct reply *rp)
 {
     struct alerts_now now;
 
@@ -162,7 +162,7 @@ static bool member_may(struct api *a, const struct request *rq, const struct sil
     return false;
 }
 
-static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct reply *rp)
+static enum reply_mode make(struct api *a, struct request *rq, json_t *o, struct reply *rp)
 {
     static const char *const known[] = {"rule", "node", "person", "reason", "for", "until"};
     const char *texts[ARRAY_LEN(known)];
@@ -185,15 +185,15 @@ static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct 
     }
     if (!texts[0][0] && !texts[1][0] && !texts[2][0])
         return reply_problem(rp, 400, "rule, node or person is missing: name what to silence; \"*\" is every rule");
-    if (!words_are_ours(a, str_of(texts[1]), rp))
+    if (!names_are_local(a, str_of(texts[1]), rp))
         return REPLY_NOW;
     if (!texts[3][0])
         return reply_problem(rp, 400, "the reason is missing: {\"reason\": \"...\"}");
     if (!texts[4][0] == !texts[5][0])
         return reply_problem(rp, 400,
                              "say for how long in one way: {\"for\": \"2h\"} or {\"until\": \"friday 18:00\"}");
-    int r = texts[4][0] ? moment_span(str_of(texts[4]), "for", &until_ms, &err)
-                        : moment_parse(str_of(texts[5]), "until", rq->now_ms, a->zone, &until_ms, &err);
+    int r = texts[4][0] ? duration_parse(str_of(texts[4]), "for", &until_ms, &err)
+                        : time_parse(str_of(texts[5]), "until", rq->now_ms, a->zone, &until_ms, &err);
     if (r < 0)
         return reply_problem(rp, 400, "%s", err.msg);
     until_ms += texts[4][0] ? rq->now_ms : 0;
@@ -218,13 +218,13 @@ static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct 
     return hub_alerts_silence(a->hub, rq, rp, &s);
 }
 
-static enum reply_how post_silence(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode post_silence(struct api *a, struct request *rq, struct reply *rp)
 {
     json_auto_t *o = read_object(rq, rp);
     return o ? make(a, rq, o, rp) : REPLY_NOW;
 }
 
-static enum reply_how delete_silence(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode delete_silence(struct api *a, struct request *rq, struct reply *rp)
 {
     int64_t id;
     struct alerts_now now;

@@ -5,7 +5,7 @@
 #include "alert/replay.h"
 #include "alert/show.h"
 #include "base/mem.h"
-#include "base/moment.h"
+#include "base/time_text.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
 #include "now/view.h"
@@ -42,7 +42,7 @@ static void put_finding(void *arg, const struct alert_rule *r, const struct aler
     json_end_obj(j);
 }
 
-static enum reply_how test_now(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode test_now(struct api *a, struct request *rq, struct reply *rp)
 {
     struct json j = reply_object(rp, TEST_BYTES);
     struct finding_out o = {&j, request_query(rq, "rule")};
@@ -56,7 +56,7 @@ static enum reply_how test_now(struct api *a, struct request *rq, struct reply *
 /* ---- then ---- */
 
 struct test_job {
-    struct past_ask ask; /* first */
+    struct async_query ask; /* first */
     struct alert_replay *replay;
     int64_t now_ms;
     char rule[80]; /* pattern; empty: all */
@@ -69,7 +69,7 @@ static bool wanted(const struct test_job *job, const char *rule)
 
 static void put_rules(struct json *j, const struct test_job *job)
 {
-    const struct alert_replay_said *said = alert_replay_said(job->replay);
+    const struct alert_replay_result *said = alert_replay_result(job->replay);
     const struct alert_replay_rule *v = said->rules;
 
     json_arr(j, "rules");
@@ -95,7 +95,7 @@ static void put_rules(struct json *j, const struct test_job *job)
 
 static void put_said(struct json *j, const struct test_job *job)
 {
-    const struct alert_replay_said *said = alert_replay_said(job->replay);
+    const struct alert_replay_result *said = alert_replay_result(job->replay);
 
     json_int(j, "at", job->now_ms);
     json_int(j, "from", said->from_ms);
@@ -112,7 +112,7 @@ static void put_said(struct json *j, const struct test_job *job)
     json_end_arr(j);
 }
 
-static void test_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+static void test_run(struct async_query *k, const struct past_source *past, struct reply *rp)
 {
     struct test_job *job = (struct test_job *)k;
     struct err err = {0};
@@ -130,7 +130,7 @@ static void test_run(struct past_ask *k, const struct past_source *past, struct 
         reply_problem(rp, 413, "the response is larger than %u MiB; request a shorter period", TEST_BYTES >> 20);
 }
 
-static void test_end(struct past_ask *k)
+static void test_end(struct async_query *k)
 {
     struct test_job *job = (struct test_job *)k;
 
@@ -139,18 +139,18 @@ static void test_end(struct past_ask *k)
 }
 
 /* Takes ownership of rules. */
-static enum reply_how test_past(struct api *a, struct request *rq, struct reply *rp, struct alert_rules *rules)
+static enum reply_mode test_past(struct api *a, struct request *rq, struct reply *rp, struct alert_rules *rules)
 {
     struct str last = request_query(rq, "last"), rule = request_query(rq, "rule"), until = request_query(rq, "until");
     struct err err = {0};
     int64_t span_ms = 7 * 86400000ll, until_ms = rq->now_ms;
     struct view v;
     struct usage_now usage = {0};
-    enum reply_how how = REPLY_NOW;
+    enum reply_mode how = REPLY_NOW;
 
-    if (last.len && moment_span(last, "last", &span_ms, &err) < 0)
+    if (last.len && duration_parse(last, "last", &span_ms, &err) < 0)
         how = reply_problem(rp, 400, "%s", err.msg);
-    else if (until.len && moment_parse(until, "until", rq->now_ms, a->zone, &until_ms, &err) < 0)
+    else if (until.len && time_parse(until, "until", rq->now_ms, a->zone, &until_ms, &err) < 0)
         how = reply_problem(rp, 400, "%s", err.msg);
     else if (until_ms > rq->now_ms)
         how = reply_problem(rp, 400, "until is a time to come: leave it out for the time up to now");
@@ -162,7 +162,7 @@ static enum reply_how test_past(struct api *a, struct request *rq, struct reply 
         alert_rules_free(rules);
         return how;
     }
-    view_of(a->live, &(struct view_ask){.show_cmd = false}, rq->now_ms, &v);
+    view_of(a->live, &(struct view_query){.show_cmd = false}, rq->now_ms, &v);
     usage_now_of(a->hub, &usage);
     const char *zone =
         usage.stat.zone && strcmp(zone_name(usage.stat.zone), "local") != 0 ? zone_name(usage.stat.zone) : NULL;
@@ -170,23 +170,23 @@ static enum reply_how test_past(struct api *a, struct request *rq, struct reply 
         NEW(struct test_job, .ask = {.run = test_run, .end = test_end, .limit_ms = TEST_LIMIT_MS, .costly = true},
             .now_ms = rq->now_ms);
     snprintf(job->rule, sizeof(job->rule), "%.*s", STR_ARG(rule));
-    job->replay = alert_replay_new(&(struct alert_replay_ask){.view = &v,
-                                                              .rule = live_rule(a->live),
-                                                              .people = a->people,
-                                                              .rules = rules,
-                                                              .zone = a->zone,
-                                                              .usage_zone = zone,
-                                                              .from_ms = until_ms - span_ms,
-                                                              .to_ms = until_ms});
-    return ask_later(a->hub, rq, rp, &job->ask);
+    job->replay = alert_replay_new(&(struct alert_replay_params){.view = &v,
+                                                                 .rule = live_rule(a->live),
+                                                                 .people = a->people,
+                                                                 .rules = rules,
+                                                                 .zone = a->zone,
+                                                                 .usage_zone = zone,
+                                                                 .from_ms = until_ms - span_ms,
+                                                                 .to_ms = until_ms});
+    return query_async(a->hub, rq, rp, &job->ask);
 }
 
-enum reply_how get_alerts_test(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_alerts_test(struct api *a, struct request *rq, struct reply *rp)
 {
-    return request_query(rq, "last").len ? test_past(a, rq, rp, hub_alerts_rules_again(a->hub)) : test_now(a, rq, rp);
+    return request_query(rq, "last").len ? test_past(a, rq, rp, hub_alerts_rules_copy(a->hub)) : test_now(a, rq, rp);
 }
 
-enum reply_how post_alerts_test(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode post_alerts_test(struct api *a, struct request *rq, struct reply *rp)
 {
     struct alert_rules *rules = alert_rules_new();
     AUTO_FREE char *text = mem_strn(rq->body.p ? rq->body.p : "", rq->body.len);

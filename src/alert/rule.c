@@ -362,12 +362,12 @@ struct recent recent_of(const char *node, const char *device, const struct node_
 }
 
 /* A node without reports for this long is down. */
-static int64_t lost_after(const struct scene *s)
+static int64_t lost_after(const struct alert_input *s)
 {
     return (s->live ? live_rule(s->live) : &state_rule_default)->down_after_ms;
 }
 
-void rule_found(const struct rule_look *k, struct alert_finding f)
+void rule_found(const struct rule_eval *k, struct alert_finding f)
 {
     const char **texts[] = {&f.node, &f.place, &f.device, &f.person};
 
@@ -376,7 +376,7 @@ void rule_found(const struct rule_look *k, struct alert_finding f)
     k->see(k->arg, k->r, &f);
 }
 
-void rule_found_at(const struct rule_look *k, const struct node_now *n, const struct device_now *d, int64_t since_ms,
+void rule_found_at(const struct rule_eval *k, const struct node_now *n, const struct device_now *d, int64_t since_ms,
                    const char *fmt, ...)
 {
     char subject[MAX(UUID_MAX, NODE_KEY_MAX) + 8], place[NAME_MAX_LEN + 16], who[160] = "";
@@ -400,7 +400,7 @@ void rule_found_at(const struct rule_look *k, const struct node_now *n, const st
                                          .weak = k->weak});
 }
 
-static bool fits(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
+static bool fits(const struct rule_eval *k, const struct node_now *n, const struct device_now *d)
 {
     const struct alert_rule *r = k->r;
     int64_t now_ms = k->s->now_ms;
@@ -409,9 +409,9 @@ static bool fits(const struct rule_look *k, const struct node_now *n, const stru
            (filter_match(r->filter, n, d, now_ms) || (r->hold && filter_match(r->hold, n, d, now_ms)));
 }
 
-static void tell_fitting(const struct rule_look *k, const struct node_now *n, const struct device_now *d)
+static void tell_fitting(const struct rule_eval *k, const struct node_now *n, const struct device_now *d)
 {
-    struct rule_look as = *k;
+    struct rule_eval as = *k;
     AUTO_BUF text = BUF_INIT(4096);
 
     as.weak = !filter_match(k->r->filter, n, d, k->s->now_ms);
@@ -427,7 +427,7 @@ static void tell_fitting(const struct rule_look *k, const struct node_now *n, co
 /* Reports a finding of a built-in rule with the user's text. */
 static void see_worded(void *arg, const struct alert_rule *r, const struct alert_finding *found)
 {
-    const struct rule_look *k = arg;
+    const struct rule_eval *k = arg;
     struct alert_finding f = *found;
     AUTO_BUF text = BUF_INIT(4096);
     struct template_scene t = {.n = f.node[0] && k->s->live ? live_find(k->s->live, f.node) : NULL,
@@ -449,18 +449,18 @@ struct place {
 
 /* The evaluation of one rule, with its matches in view order. */
 struct walk {
-    struct rule_look as_it_is, worded;
-    const struct rule_look *k; /* one of the two */
-    bool (*is)(const struct rule_look *k, const struct node_now *n, const struct device_now *d);
-    void (*tell)(const struct rule_look *k, const struct node_now *n, const struct device_now *d);
+    struct rule_eval as_it_is, worded;
+    const struct rule_eval *k; /* one of the two */
+    bool (*is)(const struct rule_eval *k, const struct node_now *n, const struct device_now *d);
+    void (*tell)(const struct rule_eval *k, const struct node_now *n, const struct device_now *d);
     struct place *v;
     size_t n, cap;
 };
 
-static void walk_begin(struct walk *w, const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+static void walk_begin(struct walk *w, const struct alert_rule *r, const struct alert_input *s, see_fn *see, void *arg)
 {
-    w->as_it_is = (struct rule_look){r, s, see, arg, false};
-    w->worded = (struct rule_look){r, s, see_worded, &w->as_it_is, false};
+    w->as_it_is = (struct rule_eval){r, s, see, arg, false};
+    w->worded = (struct rule_eval){r, s, see_worded, &w->as_it_is, false};
     w->k = r->worded && !r->filter ? &w->worded : &w->as_it_is;
     w->is = r->filter ? fits : r->is;
     w->tell = r->filter ? tell_fitting : r->tell;
@@ -486,10 +486,11 @@ static void walk_tell(struct walk *w)
 
 /* Evaluates all rules on one node before the next node: there may be ten thousand nodes. Reports findings rule by
  * rule. */
-static void look(const struct alert_rules *r, const struct scene *scene, bool nodes, bool rest, see_fn *see, void *arg)
+static void look(const struct alert_rules *r, const struct alert_input *scene, bool nodes, bool rest, see_fn *see,
+                 void *arg)
 {
     AUTO_FREE struct walk *walks = mem_zero(r->n, sizeof(*walks));
-    struct scene with = *scene;
+    struct alert_input with = *scene;
     size_t n = 0;
 
     with.expect = r->expect;
@@ -507,17 +508,17 @@ static void look(const struct alert_rules *r, const struct scene *scene, bool no
     }
 }
 
-void alert_rules_look(const struct alert_rules *r, const struct scene *scene, see_fn *see, void *arg)
+void alert_rules_evaluate(const struct alert_rules *r, const struct alert_input *scene, see_fn *see, void *arg)
 {
     look(r, scene, true, true, see, arg);
 }
 
-void alert_rules_look_nodes(const struct alert_rules *r, const struct scene *scene, see_fn *see, void *arg)
+void alert_rules_evaluate_nodes(const struct alert_rules *r, const struct alert_input *scene, see_fn *see, void *arg)
 {
     look(r, scene, true, false, see, arg);
 }
 
-void alert_rules_look_else(const struct alert_rules *r, const struct scene *scene, see_fn *see, void *arg)
+void alert_rules_evaluate_rest(const struct alert_rules *r, const struct alert_input *scene, see_fn *see, void *arg)
 {
     look(r, scene, false, true, see, arg);
 }

@@ -25,9 +25,9 @@ struct recent {
 struct recent recent_of(const char *node, const char *device, const struct node_event *e);
 
 /* A finding about usage: see baseline.h. */
-enum usage_news_kind { USAGE_LOW, USAGE_UNUSUAL };
-struct usage_news {
-    enum usage_news_kind kind;
+enum usage_finding_kind { USAGE_LOW, USAGE_UNUSUAL };
+struct usage_finding {
+    enum usage_finding_kind kind;
     int64_t since_ms;
     bool weak;                         /* it continues an alert, but does not start one */
     const char *subject, *name, *text; /* "company:acme", "acme", a sentence */
@@ -43,7 +43,7 @@ struct gpus_expected { /* for nodes whose name matches */
 enum scene_wrong { SCENE_STORE, SCENE_DAMAGE, SCENE_SOURCES, SCENE_CHANNELS, SCENE_WANDB, SCENE_WRONGS };
 
 /* All inputs of the rules. Borrowed. */
-struct scene {
+struct alert_input {
     int64_t now_ms;
     int64_t started_ms;      /* start of the hub; 0: unknown */
     const struct view *view; /* all nodes except retired ones */
@@ -54,14 +54,14 @@ struct scene {
     const char *wrong[SCENE_WRONGS]; /* NULL: no problem */
     const struct recent *recent;     /* newest last */
     size_t n_recent;
-    const struct usage_news *usage;
+    const struct usage_finding *usage;
     size_t n_usage;
     const struct alert *const *lost; /* firing alerts about lost GPUs */
     size_t n_lost;
     int32_t (*gpus_had)(void *arg,
                         const char *node); /* maximum GPU count seen, by node key; 0: unknown. NULL: not available */
     void *gpus_arg;
-    const struct gpus_expected *expect; /* filled in by alert_rules_look */
+    const struct gpus_expected *expect; /* filled in by alert_rules_evaluate */
     size_t n_expect;
 };
 
@@ -75,16 +75,16 @@ struct alert_rule;
 typedef void see_fn(void *arg, const struct alert_rule *r, const struct alert_finding *f);
 
 /* The evaluation of one rule. */
-struct rule_look {
+struct rule_eval {
     const struct alert_rule *r;
-    const struct scene *s;
+    const struct alert_input *s;
     see_fn *see;
     void *arg;
     bool weak; /* its findings are weak */
 };
-void rule_found(const struct rule_look *k, struct alert_finding f); /* text may be NULL */
+void rule_found(const struct rule_eval *k, struct alert_finding f); /* text may be NULL */
 /* A finding about a node or, if d is not NULL, about one of its GPUs. */
-void rule_found_at(const struct rule_look *k, const struct node_now *n, const struct device_now *d, int64_t since_ms,
+void rule_found_at(const struct rule_eval *k, const struct node_now *n, const struct device_now *d, int64_t since_ms,
                    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 enum alert_of { ALERT_OF_GPU, ALERT_OF_NODE };
@@ -105,9 +105,9 @@ struct alert_rule {
                                 `yours` is for the last one. NULL: the general text */
     bool now_only;           /* needs data that is not stored: no replay */
     /* one of the three is set; findings of `look` follow those of `is` */
-    void (*look)(const struct rule_look *k);                                                     /* on the scene */
-    bool (*is)(const struct rule_look *k, const struct node_now *n, const struct device_now *d); /* on each, see `of` */
-    void (*tell)(const struct rule_look *k, const struct node_now *n, const struct device_now *d); /* reports it */
+    void (*look)(const struct rule_eval *k);                                                     /* on the scene */
+    bool (*is)(const struct rule_eval *k, const struct node_now *n, const struct device_now *d); /* on each, see `of` */
+    void (*tell)(const struct rule_eval *k, const struct node_now *n, const struct device_now *d); /* reports it */
     const char *when; /* filter expression, for each GPU or node */
     struct filter *filter;
     const char *until;   /* a firing alert ends when this holds; NULL: when `when` no longer holds */
@@ -140,8 +140,8 @@ const struct alert_rule *alert_rules_find(const struct alert_rules *r, const cha
 /* Interval of reminders for this severity; 0: no reminders. */
 int64_t alert_rule_remind_ms(const struct alert_rule *r, int32_t severity);
 /* Evaluates all enabled rules on the scene. */
-void alert_rules_look(const struct alert_rules *r, const struct scene *s, see_fn *see, void *arg);
+void alert_rules_evaluate(const struct alert_rules *r, const struct alert_input *s, see_fn *see, void *arg);
 /* The same in steps: _nodes evaluates the nodes of the view, a part of all nodes per call. Then _else evaluates
  * everything else, once. */
-void alert_rules_look_nodes(const struct alert_rules *r, const struct scene *s, see_fn *see, void *arg);
-void alert_rules_look_else(const struct alert_rules *r, const struct scene *s, see_fn *see, void *arg);
+void alert_rules_evaluate_nodes(const struct alert_rules *r, const struct alert_input *s, see_fn *see, void *arg);
+void alert_rules_evaluate_rest(const struct alert_rules *r, const struct alert_input *s, see_fn *see, void *arg);

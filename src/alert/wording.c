@@ -26,24 +26,24 @@ bool wording_owner(const struct alert_rule *rule, const struct alert *a, const c
     return rule && rule->yours && str_eq(last, person);
 }
 
-static bool all_of(const struct wording_ask *k, const char *prefix)
+static bool all_of(const struct wording_params *k, const char *prefix)
 {
     return !ANY(k->n, i, !str_starts(str_of(k->v[i]->subject), prefix));
 }
 
 /* Common noun for all alerts. */
-static const char *noun(const struct wording_ask *k)
+static const char *noun(const struct wording_params *k)
 {
     return all_of(k, "node:") ? "nodes" : all_of(k, "gpu:") ? "GPUs" : all_of(k, "booking:") ? "bookings" : "alerts";
 }
 
-static bool is_over(const struct wording_ask *k)
+static bool is_over(const struct wording_params *k)
 {
     return k->kind == MESSAGE_RESOLVED || (k->kind == MESSAGE_NOTICE && !k->v[0]->notice);
 }
 
 /* Duration of the longest alert. */
-static const char *span_of(const struct wording_ask *k, char out[24])
+static const char *span_of(const struct wording_params *k, char out[24])
 {
     int64_t longest_ms = 0;
 
@@ -53,7 +53,7 @@ static const char *span_of(const struct wording_ask *k, char out[24])
 }
 
 /* "dgx1:0, dgx1:1 and 3 more", or for a person "dgx1:0 and dgx1:1". */
-static size_t add_places(const struct wording_ask *k, const char *before, const char *last, struct buf *out)
+static size_t add_places(const struct wording_params *k, const char *before, const char *last, struct buf *out)
 {
     size_t placed = 0, named = 0;
 
@@ -88,7 +88,7 @@ static void add_others(const struct alert *a, const char *person, bool owner, st
 }
 
 /* {places}: where; {for}: how long; {who}: the other person. */
-static void add_you(const struct wording_ask *k, struct buf *out)
+static void add_you(const struct wording_params *k, struct buf *out)
 {
     bool owner = wording_owner(k->rule, k->v[0], k->person);
     struct str rest = str_of(owner ? k->rule->yours : k->rule->you), part;
@@ -106,20 +106,20 @@ static void add_you(const struct wording_ask *k, struct buf *out)
 }
 
 /* Whether one sentence is enough for all alerts: not if each names another person. */
-static bool in_one(const struct wording_ask *k)
+static bool in_one(const struct wording_params *k)
 {
     return k->n == 1 || !k->rule->yours;
 }
 
-static bool to_you(const struct wording_ask *k)
+static bool to_you(const struct wording_params *k)
 {
     return k->person[0] && k->rule && k->rule->you && !is_over(k);
 }
 
-static void add_each(const struct wording_ask *k, struct buf *out)
+static void add_each(const struct wording_params *k, struct buf *out)
 {
     for (size_t i = 0; i < k->n && i < WORDING_PLACES; i++) {
-        struct wording_ask one = *k;
+        struct wording_params one = *k;
         one.v = &k->v[i];
         one.n = 1;
         buf_adds(out, out->len ? "\n" : "");
@@ -132,7 +132,7 @@ static void add_each(const struct wording_ask *k, struct buf *out)
 
 /* ---- the message ---- */
 
-static void add_head(const struct wording_ask *k, struct buf *out)
+static void add_head(const struct wording_params *k, struct buf *out)
 {
     const char *word = severity_words[0];
     char span[24];
@@ -148,7 +148,7 @@ static void add_head(const struct wording_ask *k, struct buf *out)
     buf_adds(out, ": ");
 }
 
-static void add_title(const struct wording_ask *k, struct buf *out)
+static void add_title(const struct wording_params *k, struct buf *out)
 {
     const struct alert *a = k->v[0];
     char span[24];
@@ -169,7 +169,7 @@ static void add_title(const struct wording_ask *k, struct buf *out)
         add_places(k, ": ", ", ", out);
 }
 
-static void add_text(const struct wording_ask *k, struct buf *out)
+static void add_text(const struct wording_params *k, struct buf *out)
 {
     bool said = to_you(k) && in_one(k);
 
@@ -182,13 +182,13 @@ static void add_text(const struct wording_ask *k, struct buf *out)
 }
 
 /* A built-in rule's sentence in the user's own text is sent unchanged. */
-static bool own_words(const struct wording_ask *k)
+static bool own_words(const struct wording_params *k)
 {
     return k->kind != MESSAGE_REMINDER && !is_over(k) && k->rule && k->rule->worded && k->n == 1;
 }
 
 /* The rule's own text for a resolved alert. Not for a node that is offline or not in use: the text may be wrong. */
-static bool add_over(const struct wording_ask *k, struct buf *out)
+static bool add_over(const struct wording_params *k, struct buf *out)
 {
     const struct alert *a = k->v[0];
     const struct node_now *n = k->live && a->node[0] ? live_find(k->live, a->node) : NULL;
@@ -209,7 +209,7 @@ static bool add_over(const struct wording_ask *k, struct buf *out)
     return true;
 }
 
-void wording_of(const struct wording_ask *k, struct wording *ret)
+void wording_of(const struct wording_params *k, struct wording *ret)
 {
     AUTO_BUF title = BUF_INIT(1u << 20), text = BUF_INIT(1u << 20);
 

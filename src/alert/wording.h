@@ -7,7 +7,7 @@
 
 #define WORDING_PLACES 10 /* named in a message; the others are counted */
 
-struct wording_ask {
+struct wording_params {
     int32_t kind; /* enum message_kind: fired, resolved, reminder, or notice (fired and is over) */
     int64_t now_ms;
     const struct alert_rule *rule; /* NULL if it no longer exists */
@@ -19,7 +19,7 @@ struct wording_ask {
 struct wording {
     char title[1000], text[3000]; /* cut between characters */
 };
-void wording_of(const struct wording_ask *k, struct wording *ret);
+void wording_of(const struct wording_params *k, struct wording *ret);
 
 /* Returns the next of the persons an alert concerns: "kim, lee". */
 bool wording_person(struct str *rest, struct str *ret);

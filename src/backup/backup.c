@@ -316,7 +316,7 @@ static bool carried(const char *name)
     struct str s = str_of(name);
 
     return name[0] != '.' && !str_eq(s, "lock") && !str_ends(s, ".lock") && !str_ends(s, ".db") &&
-           !str_ends(s, "-wal") && !str_ends(s, "-shm") && !str_ends(s, "-journal") && !aside_of(name) &&
+           !str_ends(s, "-wal") && !str_ends(s, "-shm") && !str_ends(s, "-journal") && !quarantine_name_length(name) &&
            !str_ends(s, ".missing") && !str_ends(s, ".tmp") && !strchr(name, '/');
 }
 

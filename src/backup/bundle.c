@@ -49,7 +49,7 @@ static bool pack(struct bundle_writer *w, struct str payload)
     size_t n = p ? ZSTD_compress(p, room, payload.p, payload.len, PACK_LEVEL) : 0;
     if (!p || ZSTD_isError(n) || n + n / 16 > payload.len) /* with less gain decompression is not worth it */
         return false;
-    buf_took(&w->pack, n);
+    buf_appended(&w->pack, n);
     return true;
 }
 
@@ -97,7 +97,7 @@ static int get_bytes(struct bundle_reader *r, size_t n, struct buf *to, struct e
             return err_set(err, -errno, "cannot read '%s': %s", r->name, strerror(errno));
         if (got == 0)
             return 0;
-        buf_took(to, (size_t)got);
+        buf_appended(to, (size_t)got);
         n -= (size_t)got;
         r->bytes += got;
     }
@@ -148,7 +148,7 @@ static int unpack(struct bundle_reader *r, struct str *ret, struct err *err)
     size_t got = p ? ZSTD_decompress(p, n, rd.p, rd_left(&rd)) : 0;
     if (!p || ZSTD_isError(got) || got != n)
         return damaged(r, "a part cannot be unpacked", err);
-    buf_took(&r->payload, n);
+    buf_appended(&r->payload, n);
     *ret = buf_str(&r->payload);
     return 0;
 }

@@ -657,7 +657,7 @@ static int note_last_log(struct move *m, struct err *err)
 /* These are separate from the rest, and existing rows do no harm: copies everything each time. */
 static int carry_wandb(struct move *m, struct err *err)
 {
-    struct wandb_carried c;
+    struct wandb_delivered c;
     int r = wandb_carry(m->from, m->to, NULL, NULL, &c, err);
 
     m->sum->records += c.runs + c.days;

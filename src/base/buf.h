@@ -48,12 +48,12 @@ void buf_fini(struct buf *b);
 char *buf_take(struct buf *b); /* the text, which the caller must free(); b is empty again */
 
 char *buf_make_room(struct buf *b, size_t n); /* buf_room's other half */
-/* Room for n more bytes, or NULL (err set); then buf_took. */
+/* Room for n more bytes, or NULL (err set); then buf_appended. */
 static inline char *buf_room(struct buf *b, size_t n)
 {
     return b->err == 0 && n < b->cap - b->len ? b->p + b->len : buf_make_room(b, n);
 }
-static inline void buf_took(struct buf *b, size_t n)
+static inline void buf_appended(struct buf *b, size_t n)
 {
     if (!b->p)
         return;
@@ -67,7 +67,7 @@ static inline int buf_addc(struct buf *b, char c)
     if (!at)
         return b->err;
     *at = c;
-    buf_took(b, 1);
+    buf_appended(b, 1);
     return 0;
 }
 

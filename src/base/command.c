@@ -29,7 +29,7 @@ static void tell(struct command *c, int status, const char *error)
 static void words(const struct command *c, int status, char ret[320])
 {
     char said[160];
-    process_last_words(process_said(c->process), said, sizeof(said));
+    process_last_words(process_stderr(c->process), said, sizeof(said));
     if (c->too_long)
         snprintf(ret, 320, "%.80s prints more than %zu bytes", c->name, c->out.max);
     else if (said[0])
@@ -77,11 +77,12 @@ static void on_out(void *arg, struct str bytes)
 int command_start(struct command **ret, struct event_base *loop, const char *const *argv, unsigned needs,
                   size_t out_max, int64_t limit_ms, command_done_fn *done, void *arg, struct err *err)
 {
-    return command_ask(ret, loop, argv, needs, (struct str){0}, out_max, limit_ms, done, arg, err);
+    return command_start_with_input(ret, loop, argv, needs, (struct str){0}, out_max, limit_ms, done, arg, err);
 }
 
-int command_ask(struct command **ret, struct event_base *loop, const char *const *argv, unsigned needs, struct str in,
-                size_t out_max, int64_t limit_ms, command_done_fn *done, void *arg, struct err *err)
+int command_start_with_input(struct command **ret, struct event_base *loop, const char *const *argv, unsigned needs,
+                             struct str in, size_t out_max, int64_t limit_ms, command_done_fn *done, void *arg,
+                             struct err *err)
 {
     static const struct process_calls calls = {.out = on_out, .ended = on_ended};
     struct command *c = mem_zero(1, sizeof(*c));

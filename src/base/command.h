@@ -21,6 +21,7 @@ struct command;
 int command_start(struct command **ret, struct event_base *loop, const char *const *argv, unsigned needs,
                   size_t out_max, int64_t limit_ms, command_done_fn *done, void *arg, struct err *err);
 /* The same, with `in` as its standard input, which then ends. */
-int command_ask(struct command **ret, struct event_base *loop, const char *const *argv, unsigned needs, struct str in,
-                size_t out_max, int64_t limit_ms, command_done_fn *done, void *arg, struct err *err);
+int command_start_with_input(struct command **ret, struct event_base *loop, const char *const *argv, unsigned needs,
+                             struct str in, size_t out_max, int64_t limit_ms, command_done_fn *done, void *arg,
+                             struct err *err);
 void command_stop(struct command *c); /* accepts NULL; the loop reaps the process */

@@ -67,7 +67,7 @@ static inline char *digits_put(char *at, uint64_t v)
  * Writes left / 10^places (places at most 8) as the part after a whole number: a point and the digits without zeros at
  * the end; nothing for 0. at has room for nine letters.
  */
-static inline char *digits_put_behind(char *at, uint32_t left, unsigned places)
+static inline char *digits_put_fraction(char *at, uint32_t left, unsigned places)
 {
     if (!left)
         return at;
@@ -98,5 +98,5 @@ static inline char *decimal_put(char *at, int64_t v, unsigned places)
     if (!places)
         return digits_put(at, u);
     uint64_t whole = digits_share(u, places);
-    return digits_put_behind(digits_put(at, whole), (uint32_t)(u - whole * digit_tens[places]), places);
+    return digits_put_fraction(digits_put(at, whole), (uint32_t)(u - whole * digit_tens[places]), places);
 }

@@ -32,7 +32,7 @@ static void json_lead(struct json *j, const char *key)
     char *start = buf_room(j->out, k.len + LEAD_ROOM);
 
     if (start)
-        buf_took(j->out, (size_t)(put_lead(j, start, k) - start));
+        buf_appended(j->out, (size_t)(put_lead(j, start, k) - start));
 }
 
 void json_obj(struct json *j, const char *key)
@@ -184,7 +184,7 @@ void json_escape(struct buf *out, struct str v)
         *at = '"';
         memcpy(at + 1, v.p, v.len);
         at[1 + v.len] = '"';
-        buf_took(out, v.len + 2);
+        buf_appended(out, v.len + 2);
         return;
     }
     buf_addc(out, '"');
@@ -224,7 +224,7 @@ void json_str(struct json *j, const char *key, struct str v)
         memcpy(at, v.p, v.len);
     at += v.len;
     *at++ = '"';
-    buf_took(j->out, (size_t)(at - start));
+    buf_appended(j->out, (size_t)(at - start));
 }
 
 void json_print(struct buf *out, const char *fmt, ...)
@@ -325,7 +325,7 @@ int buf_fixed(struct buf *b, int64_t v, int64_t per)
 
     if (!b->p || b->err || b->cap - b->len <= FIXED_MAX) /* there may be room for the number, though not for any */
         return buf_add(b, text, (size_t)(fixed_put(text, v, per) - text));
-    buf_took(b, (size_t)(fixed_put(b->p + b->len, v, per) - (b->p + b->len)));
+    buf_appended(b, (size_t)(fixed_put(b->p + b->len, v, per) - (b->p + b->len)));
     return 0;
 }
 

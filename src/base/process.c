@@ -358,7 +358,7 @@ void process_end_all(struct event_base *loop)
 
 /* ---- standard error ---- */
 
-struct str process_said(const struct process *p)
+struct str process_stderr(const struct process *p)
 {
     return str_n(p->said, p->n_said);
 }

@@ -56,6 +56,6 @@ void process_drop(struct process *p);
 /* To call before the loop is freed: stops every process on it, waits, kills the slow ones and reaps; ended is called
  * for each. The only call that waits, for seconds at most. */
 void process_end_all(struct event_base *loop);
-struct str process_said(const struct process *p); /* the last bytes of its standard error */
+struct str process_stderr(const struct process *p); /* the last bytes of its standard error */
 /* The last line of `said` that is not empty, without unprintable characters. */
 void process_last_words(struct str said, char *ret, size_t size);

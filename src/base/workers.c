@@ -142,7 +142,7 @@ struct work *work_new(struct event_base *loop, unsigned threads, size_t queue_ma
     return start_work(loop, threads, queue_max, false);
 }
 
-struct work *work_new_behind(struct event_base *loop, size_t queue_max)
+struct work *work_new_background(struct event_base *loop, size_t queue_max)
 {
     return start_work(loop, 1, queue_max, true);
 }

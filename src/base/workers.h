@@ -31,9 +31,9 @@ struct work;
 /* Starts at least one thread, also for 0. Returns NULL when no thread could be started. */
 struct work *work_new(struct event_base *loop, unsigned threads, size_t queue_max);
 /* The same with one thread of lower priority (thread.h), for work that no caller waits for. */
-struct work *work_new_behind(struct event_base *loop, size_t queue_max);
+struct work *work_new_background(struct event_base *loop, size_t queue_max);
 void work_free(struct work *w); /* stops everything, waits for running jobs, calls every pending done */
 int work_add(struct work *w, struct work_job *j, int64_t limit_ms); /* 0, or -EAGAIN: the queue is full, or w NULL */
 size_t work_busy(const struct work *w);                             /* jobs whose done was not called yet */
 void job_cancel(struct work_job *j);
-bool job_stopped(void *j); /* cancelled, or out of time: fits history_ask's stop */
+bool job_stopped(void *j); /* cancelled, or out of time: fits top_fetch_history's stop */

@@ -475,7 +475,7 @@ static int64_t zone_wall_ms(const struct zone *z, int64_t wall)
     return hi;
 }
 
-int64_t zone_moment(const struct zone *z, const struct civil *c)
+int64_t zone_to_ms(const struct zone *z, const struct civil *c)
 {
     int64_t date = date_of(MAX(1, MIN(c->year, 9999)), c->month, c->day);
 

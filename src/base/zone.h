@@ -31,7 +31,7 @@ void zone_civil(const struct zone *z, int64_t at_ms, struct civil *ret);
 const char *zone_text(const struct zone *z, int64_t at_ms, char out[24]); /* "2026-11-15 14:00:05" */
 #define ZONE_TO_MINUTE 16                                                 /* bytes of that without the seconds */
 /* Years 1 to 9999; values beyond their range carry over (month 13, day 0, hour 24). */
-int64_t zone_moment(const struct zone *z, const struct civil *c);
+int64_t zone_to_ms(const struct zone *z, const struct civil *c);
 
 /* Dates: clock.h. */
 int32_t zone_date(const struct zone *z, int64_t at_ms);

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/moment.h"
 #include "base/plain.h"
+#include "base/time_text.h"
 #include "base/zone.h"
 #include "book/cmd_me.h"
 #include "cli/listing.h"
@@ -69,7 +69,7 @@ const struct opt_cmd book_help = {
 static int add_when(struct json *j, const char *key, const char *text, const struct zone *zone, struct err *err)
 {
     int64_t at_ms;
-    int r = text ? moment_parse(str_of(text), key, clock_wall_ms(), zone, &at_ms, err) : 0;
+    int r = text ? time_parse(str_of(text), key, clock_wall_ms(), zone, &at_ms, err) : 0;
     if (text && r == 0)
         json_int(j, key, at_ms);
     return r;
@@ -78,7 +78,7 @@ static int add_when(struct json *j, const char *key, const char *text, const str
 static int add_span(struct json *j, const char *key, const char *text, struct err *err)
 {
     int64_t ms;
-    int r = text ? moment_span(str_of(text), key, &ms, err) : 0;
+    int r = text ? duration_parse(str_of(text), key, &ms, err) : 0;
     if (text && r == 0)
         json_int(j, key, ms);
     return r;
@@ -138,9 +138,9 @@ static void say(const char *what, json_t *row, struct buf *out)
     buf_addf(out, "%s %lld: %s for %s", what, (long long)int_of(row, "id"), text_of(row, "where"),
              text_of(row, "person"));
     if (strcmp(text_of(row, "state"), "planned") == 0)
-        buf_addf(out, " from %s", moment_text(int_of(row, "from"), zone, from));
+        buf_addf(out, " from %s", time_text(int_of(row, "from"), zone, from));
     if (strcmp(text_of(row, "state"), "released") != 0)
-        buf_addf(out, " until %s", moment_text(int_of(row, "until"), zone, until));
+        buf_addf(out, " until %s", time_text(int_of(row, "until"), zone, until));
     buf_addc(out, '\n');
     json_t *others = json_object_get(row, "others"), *one;
     size_t i;
@@ -174,7 +174,7 @@ static int change(struct cmd_call *c, const char *method, const char *id, const 
     if (r == 0 && strcmp(method, "DELETE") != 0)
         r = body_of(conf, gpus, more, id ? "" : person, &body, &c->err);
     if (r == 0)
-        r = client_ask_object(&conf->client, method, path.p, buf_str(&body), &row, &raw, &c->err);
+        r = client_request_object(&conf->client, method, path.p, buf_str(&body), &row, &raw, &c->err);
     if (r < 0)
         return r;
     if (conf->json)
@@ -220,8 +220,8 @@ static void fill_row(struct cell *c, json_t *row, const struct listing_at *at)
     char text[MOMENT_TEXT];
     json_t *released = json_object_get(row, "released"), *end = released ? released : json_object_get(row, "until");
 
-    cell_text(&c[C_FROM], str_of(moment_text(int_of(row, "from"), at->zone, text)));
-    cell_text(&c[C_UNTIL], str_of(moment_text(json_integer_value(end), at->zone, text)));
+    cell_text(&c[C_FROM], str_of(time_text(int_of(row, "from"), at->zone, text)));
+    cell_text(&c[C_UNTIL], str_of(time_text(json_integer_value(end), at->zone, text)));
     put_use(&c[C_USE], row);
 }
 
@@ -236,7 +236,7 @@ static int list_bookings(struct cmd_call *c)
     client_param(&path, "format", conf->csv ? "csv" : NULL);
     struct hub_listing l = {LISTING(book_help, columns, fill_row, "no bookings"), .path = path.p, .member = "rows",
                             .no = true};
-    return listing_ask(&l, &conf->client, conf->csv ? LIST_SENT : conf->json ? LIST_JSON : LIST_TABLE, NULL, &c->err);
+    return listing_fetch(&l, &conf->client, conf->csv ? LIST_SENT : conf->json ? LIST_JSON : LIST_TABLE, NULL, &c->err);
 }
 
 int cmd_book(struct cmd_call *c)

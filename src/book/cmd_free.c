@@ -5,13 +5,13 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/moment.h"
 #include "base/plain.h"
+#include "base/time_text.h"
 #include "base/zone.h"
 #include "book/cmd_gpu_request.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
-#include "now/cmd_here.h"
+#include "now/cmd_local.h"
 
 struct free_conf {
     struct client_conf client;
@@ -51,7 +51,7 @@ static int from_hub(const struct free_conf *conf, int64_t count, struct found_gp
 
     buf_adds(&path, "/api/v1/free");
     gpu_request_params(&path, &conf->wish, count);
-    int r = client_ask(&conf->client, "GET", path.p, str_of(""), raw, err);
+    int r = client_request(&conf->client, "GET", path.p, str_of(""), raw, err);
     if (r < 0)
         return r;
     json_auto_t *o = client_json(buf_str(raw));
@@ -62,17 +62,17 @@ static int from_hub(const struct free_conf *conf, int64_t count, struct found_gp
 static int from_here(const struct free_conf *conf, int64_t count, struct found_gpus *ret, struct buf *raw,
                      struct err *err)
 {
-    struct here h = {0};
+    struct local_view h = {0};
     struct gpu_request_conf w = conf->wish;
     AUTO_BUF places = BUF_INIT(BOOKING_PLACES_MAX);
     size_t n;
-    int r = here_once(&h, err);
+    int r = local_view_once(&h, err);
 
     w.free_for = 0; /* the past is unknown to this single read */
     if (r >= 0) {
         live_tick(h.live, clock_wall_ms());
         const struct node_now *const *nodes = live_nodes(h.live, false, &n);
-        struct pick_wish p = gpu_request_here(&w, count, clock_wall_ms());
+        struct pick_request p = gpu_request_local(&w, count, clock_wall_ms());
         r = pick_among(nodes, n, NULL, &p, &ret->uuids, err);
     }
     if (r == 0) {
@@ -92,7 +92,7 @@ static int from_here(const struct free_conf *conf, int64_t count, struct found_g
         json_end_obj(&j);
         buf_addc(raw, '\n');
     }
-    here_close(&h);
+    local_view_close(&h);
     return r;
 }
 
@@ -104,7 +104,7 @@ static void note_booking(int64_t from_ms, int64_t count)
 
     zone_load(NULL, &zone, NULL);
     cli_fail(&free_help, EXIT_OK, "%s booked from %s", count == 1 ? "it is" : "one of them is",
-             moment_text(from_ms, zone, from));
+             time_text(from_ms, zone, from));
     zone_free(zone);
 }
 
@@ -117,8 +117,8 @@ int cmd_free(struct cmd_call *c)
 
     if (c->argc > 1 || (c->argc && (!str_int(str_of(c->argv[0]), &count) || count < 1 || count > BOOKING_DEVICES)))
         return err_set(&c->err, -EINVAL, "how many? A number from 1 to %d, as in: muster free 2", BOOKING_DEVICES);
-    int r = client_hub_there(&conf->client) ? from_hub(conf, count, &f, &raw, &c->err)
-                                            : from_here(conf, count, &f, &raw, &c->err);
+    int r = client_hub_responds(&conf->client) ? from_hub(conf, count, &f, &raw, &c->err)
+                                               : from_here(conf, count, &f, &raw, &c->err);
     if (r == 0 && conf->json)
         plain_json(&out, buf_str(&raw));
     else if (r == 0)

@@ -38,7 +38,7 @@ void gpu_request_params(struct buf *path, const struct gpu_request_conf *w, int6
     add_number(path, "need", w->need);
 }
 
-struct pick_wish gpu_request_here(const struct gpu_request_conf *w, int64_t count, int64_t now_ms)
+struct pick_request gpu_request_local(const struct gpu_request_conf *w, int64_t count, int64_t now_ms)
 {
     struct gpu_request to = {.count = count,
                              .mem = w->mem,

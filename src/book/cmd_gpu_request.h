@@ -33,7 +33,7 @@ struct gpu_request_conf {
 void gpu_request_json(struct json *j, const struct gpu_request_conf *w, int64_t count);
 void gpu_request_params(struct buf *path, const struct gpu_request_conf *w, int64_t count);
 /* The options for pick_among. Borrows from w. */
-struct pick_wish gpu_request_here(const struct gpu_request_conf *w, int64_t count, int64_t now_ms);
+struct pick_request gpu_request_local(const struct gpu_request_conf *w, int64_t count, int64_t now_ms);
 
 /* Devices that were found, for output. */
 struct found_gpus {

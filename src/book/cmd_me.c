@@ -17,7 +17,7 @@ int me_at_hub(const struct client_conf *conf, const char *told, char out[BOOKING
         snprintf(out, BOOKING_PERSON_MAX, "%s", told);
         return 0;
     }
-    int r = client_ask(conf, "GET", "/api/v1/bookings?device=-", str_of(""), &raw, err);
+    int r = client_request(conf, "GET", "/api/v1/bookings?device=-", str_of(""), &raw, err);
     if (r < 0)
         return r;
     json_auto_t *o = client_json(buf_str(&raw));

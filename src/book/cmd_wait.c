@@ -16,7 +16,7 @@
 #include "book/cmd_me.h"
 #include "cli/listing.h"
 #include "cli/spawn.h"
-#include "now/cmd_here.h"
+#include "now/cmd_local.h"
 
 #define BEAT_MS     2000  /* while waiting: maximum delay of the result */
 #define RENEW_MS    10000 /* while the command runs */
@@ -154,7 +154,7 @@ static bool rest(const struct waiter *w, int64_t ms)
 static int ask(struct waiter *w, const char *path, struct str body, struct err *err)
 {
     buf_fini(&w->raw);
-    int r = client_ask(&w->client, "POST", path, body, &w->raw, err);
+    int r = client_request(&w->client, "POST", path, body, &w->raw, err);
 
     if (r < 0)
         return r;
@@ -217,7 +217,7 @@ static int leave(struct waiter *w, struct err *err)
         if (i)
             poll(NULL, 0, LEAVE_MS);
         buf_reset(&raw);
-        r = client_ask(&w->client, "DELETE", path.p, str_of(""), &raw, err);
+        r = client_request(&w->client, "DELETE", path.p, str_of(""), &raw, err);
     }
     w->id[0] = 0;
     return r;
@@ -269,8 +269,8 @@ static int be_told(struct waiter *w, struct err *err)
 
 static int watch(struct waiter *w, struct err *err)
 {
-    struct here h = {0};
-    int r = here_open(&h, 1000, err);
+    struct local_view h = {0};
+    int r = local_view_open(&h, 1000, err);
     bool told = false;
 
     while (r >= 0 && rest(w, 0)) {
@@ -282,14 +282,14 @@ static int watch(struct waiter *w, struct err *err)
             continue;
         live_tick(h.live, now_ms);
         const struct node_now *const *nodes = live_nodes(h.live, false, &n);
-        struct pick_wish p = gpu_request_here(&w->wish, w->conf->gpus, now_ms);
+        struct pick_request p = gpu_request_local(&w->wish, w->conf->gpus, now_ms);
         if (n && nodes[0]->n_devices && (r = pick_possible(nodes, n, &p, err)) < 0)
             break;
         buf_reset(&w->found.uuids);
         if (pick_among(nodes, n, NULL, &p, &w->found.uuids, NULL) == 0) {
             pick_places(h.live, buf_str(&w->found.uuids), &places);
             mem_copy_str(w->found.places, sizeof(w->found.places), places.p);
-            here_close(&h);
+            local_view_close(&h);
             return 0;
         }
         if (!told)
@@ -298,7 +298,7 @@ static int watch(struct waiter *w, struct err *err)
         told = true;
         say_place(w);
     }
-    here_close(&h);
+    local_view_close(&h);
     return r < 0 ? r : 1;
 }
 
@@ -368,7 +368,7 @@ static int wait_for(struct cmd_call *c)
                        .begin_ms = clock_mono_ms()};
     struct sigaction act = {.sa_handler = on_signal};
     char own[NAME_MAX_LEN] = "";
-    bool hub = client_hub_there(&conf->client);
+    bool hub = client_hub_responds(&conf->client);
     int r = 0, code = EXIT_OK;
 
     w.client.limit_ms = ASK_MS;
@@ -444,7 +444,7 @@ static int list_waits(struct cmd_call *c)
     const struct wait_conf *conf = c->conf;
     struct hub_listing l = {LISTING(wait_help, columns, fill_row, "the queue is empty"), .path = "/api/v1/waits",
                             .member = "rows", .width = 160};
-    int r = listing_ask(&l, &conf->client, conf->json ? LIST_JSON : LIST_TABLE, NULL, &c->err);
+    int r = listing_fetch(&l, &conf->client, conf->json ? LIST_JSON : LIST_TABLE, NULL, &c->err);
 
     return r < 0 ? cli_fail(&wait_help, EXIT_REACH, "%s", c->err.msg) : r;
 }

@@ -10,7 +10,7 @@
 #include "access/sessions.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/moment.h"
+#include "base/time_text.h"
 #include "base/zone.h"
 #include "book/pick.h"
 #include "book/queue.h"
@@ -42,7 +42,7 @@ static void tell(struct hub *h, const struct booking *x, enum event_kind kind, c
     AUTO_BUF told = BUF_INIT(BOOKING_DEVICES * (size_t)(NODE_KEY_MAX + 1));
     if (!worth_telling(x, kind))
         return;
-    moment_zoned(kind == EVENT_EXPIRED ? booking_end_ms(x) : x->until_ms, h->zone, until);
+    time_text_zoned(kind == EVENT_EXPIRED ? booking_end_ms(x) : x->until_ms, h->zone, until);
     own |= kind == EVENT_EXPIRED;
     buf_addf(&text, "%s %s %s%s%s%s until %s%s%s", own ? x->person : by,
              x->kind == BOOKING_WAIT && kind == EVENT_BOOKED ? "waited for and got" : verbs[kind], x->places,
@@ -65,7 +65,7 @@ static const struct booking_now *as_now(const struct hub *h, const struct bookin
 {
     if (!x || !pick_booking(x, ret))
         return NULL;
-    moment_zoned(x->until_ms, h->zone, ret->until);
+    time_text_zoned(x->until_ms, h->zone, ret->until);
     return ret;
 }
 
@@ -85,10 +85,10 @@ static void show_device(struct hub *h, struct node_now *n, size_t device, const 
 }
 
 /* The devices a node has now carry their bookings. */
-static void show_bookings(void *self, const struct news *w)
+static void show_bookings(void *self, const struct hub_event *w)
 {
     struct hub *h = ((struct hub_book *)self)->h;
-    struct node_now *n = w->kind == NEWS_DEVICES ? live_find(h->live, w->node) : NULL;
+    struct node_now *n = w->kind == HUB_EVENT_DEVICES ? live_find(h->live, w->node) : NULL;
     for (size_t i = 0; n && i < n->n_devices; i++)
         show_device(h, n, i, NULL, w->now_ms, w->now_ms);
 }
@@ -116,12 +116,12 @@ static void hear_booking(struct hub_book *d, const struct booking *x, int64_t no
 {
     bookings_take(d->h, x, now_ms);
     if (hold_waits(x))
-        queue_heard(d->queue, x->id, now_ms);
+        queue_seen(d->queue, x->id, now_ms);
 }
 
-static void hear_news(void *self, const struct news *w)
+static void hear_news(void *self, const struct hub_event *w)
 {
-    if (w->kind == NEWS_RECORD && w->record->kind == STORE_BOOKING)
+    if (w->kind == HUB_EVENT_RECORD && w->record->kind == STORE_BOOKING)
         hear_booking(self, w->record->record, w->now_ms);
     show_bookings(self, w);
 }
@@ -171,9 +171,9 @@ static void reply_not_stored(struct reply *rp, int result)
         reply_problem(rp, 507, "the hub's disk is full: nothing was booked; try again later");
     else if (result == -ENOTCONN || result == -ECANCELED) /* its commit may still be carried out */
         reply_problem(rp, 503, "it is not known whether this was stored: %s; look at the bookings, then try again",
-                      store_why(result));
+                      store_error_text(result));
     else
-        reply_problem(rp, 503, "the hub cannot store it, nothing was changed: %s", store_why(result));
+        reply_problem(rp, 503, "the hub cannot store it, nothing was changed: %s", store_error_text(result));
 }
 
 static void written(void *arg, int result)
@@ -193,7 +193,7 @@ static void written(void *arg, int result)
         show_all(h, x->devices, x, now_ms);
     }
     if (w->late && x && x->kind == BOOKING_WAIT) {
-        queue_heard(hub_book_of(h)->queue, x->id, now_ms);
+        queue_seen(hub_book_of(h)->queue, x->id, now_ms);
         reply_wait(&rp, &h->api, x, now_ms, w->status);
     } else if (w->late && x)
         reply_booking(&rp, &h->api, x, w->me, now_ms, w->status);
@@ -249,8 +249,8 @@ int bookings_write_led(struct hub *h, struct booking *x, const char *by)
     return start(h, x, by, &(struct writing){.epoch = hub_book_of(h)->epoch});
 }
 
-enum reply_how bookings_put(struct hub *h, struct request *rq, struct reply *rp, const struct booking *x,
-                            const char *by)
+enum reply_mode bookings_put(struct hub *h, struct request *rq, struct reply *rp, const struct booking *x,
+                             const char *by)
 {
     struct booking to = *x;
     const char *me = rq->who->token.person[0] ? rq->who->token.person : by;

@@ -12,7 +12,7 @@
 
 #include "book/book.h"
 #include "hub/hub.h"
-#include "hub/look.h"
+#include "hub/record_fetch.h"
 
 struct hub_book {
     struct hub *h;
@@ -30,8 +30,8 @@ static inline struct hub_book *hub_book_of(const struct hub *h)
 
 /* Stores x, the new version (id 0: a new booking), by a user. Replies through rq when it is durable, or immediately
  * with a 409. */
-enum reply_how bookings_put(struct hub *h, struct request *rq, struct reply *rp, const struct booking *x,
-                            const char *by);
+enum reply_mode bookings_put(struct hub *h, struct request *rq, struct reply *rp, const struct booking *x,
+                             const char *by);
 /* The same without a request: done gets the result (NULL: not needed). x gets its id if it has none. Errors as in
  * book_begin; by: the user. */
 int bookings_write(struct hub *h, struct booking *x, const char *by, store_done_fn *done, void *arg);
@@ -45,8 +45,8 @@ bool bookings_are_current(struct hub_book *d, int64_t now_ms); /* F3; false: a r
 
 /* ---- waits.c ---- */
 void waits_tick(struct hub *hub, int64_t now_ms);
-void waits_heard(struct hub *hub, const struct booking *h, int64_t now_ms); /* heartbeat: the user of a wait or of
-                                                                             * granted GPUs is present */
-void waits_over(struct hub *hub, const struct booking *h);                  /* the wait ended without a grant */
-bool waits_reach(struct hub *hub, const char *person);                      /* can a message notify the person of a
-                                                                             * grant? */
+void waits_seen(struct hub *hub, const struct booking *h, int64_t now_ms); /* heartbeat: the user of a wait or of
+                                                                            * granted GPUs is present */
+void waits_over(struct hub *hub, const struct booking *h);                 /* the wait ended without a grant */
+bool waits_reach(struct hub *hub, const char *person);                     /* can a message notify the person of a
+                                                                            * grant? */

@@ -156,7 +156,7 @@ static bool usable_now(const struct device_now *d, const char *person)
 }
 
 /* Whether it has been free for long enough. A booking of the person itself makes it held, not used. */
-static bool idle_now(const struct device_now *d, const struct pick_wish *w)
+static bool idle_now(const struct device_now *d, const struct pick_request *w)
 {
     bool own = d->booking && w->person && strcmp(d->booking->person, w->person) == 0;
 
@@ -166,7 +166,7 @@ static bool idle_now(const struct device_now *d, const struct pick_wish *w)
            w->now_ms - d->idle_since_ms >= w->idle_ms;
 }
 
-static bool has_room(const struct device_now *d, const struct pick_wish *w)
+static bool has_room(const struct device_now *d, const struct pick_request *w)
 {
     if (!w->mem)
         return true;
@@ -179,13 +179,13 @@ struct counts {
     size_t unbooked;   /* of these not booked then */
 };
 
-static bool like(const struct pick_wish *w, const struct node_now *n, const struct device_now *d)
+static bool like(const struct pick_request *w, const struct node_now *n, const struct device_now *d)
 {
     return !d->fact.lost && !device_is_parent(n, d) && fits_pattern(w->model, d->fact.name, true) &&
            (!w->mem || (sample_has(&d->now, M_mem_total) && d->now.v[M_mem_total] >= w->mem));
 }
 
-static bool usable(const struct pick_wish *w, const struct device_now *d)
+static bool usable(const struct pick_request *w, const struct device_now *d)
 {
     if (w->idle)
         return idle_now(d, w) && has_room(d, w);
@@ -203,7 +203,7 @@ static bool has_index(struct str index, const struct device_now *d)
     return fits_pattern(index, buf_str(&own).p, false);
 }
 
-int64_t pick_until(const struct book *b, const struct pick_wish *w, const struct device_now *d)
+int64_t pick_until(const struct book *b, const struct pick_request *w, const struct device_now *d)
 {
     return b ? book_free_until(b, str_of(d->fact.uuid), w->from_ms, w->except, w->idle ? w->person : NULL) : INT64_MAX;
 }
@@ -216,8 +216,8 @@ struct candidate {
 COMPARE(by_until, struct candidate, ORDER(y->until_ms, x->until_ms) ?: ORDER(x->d, y->d))
 
 /* The devices of n that would do, into v: those without a booking to come first. */
-static size_t candidates(const struct book *b, const struct pick_wish *w, const struct node_now *n, struct candidate *v,
-                         struct counts *c)
+static size_t candidates(const struct book *b, const struct pick_request *w, const struct node_now *n,
+                         struct candidate *v, struct counts *c)
 {
     size_t found = 0, alike = 0;
     struct str index = w->node, name = w->node;
@@ -245,7 +245,7 @@ static size_t candidates(const struct book *b, const struct pick_wish *w, const 
 }
 
 /* " like H200 on dgx*" */
-static void wish_words(const struct pick_wish *w, char out[200])
+static void wish_words(const struct pick_request *w, char out[200])
 {
     char mem[40] = "";
     if (w->mem)
@@ -255,7 +255,7 @@ static void wish_words(const struct pick_wish *w, char out[200])
              w->node.p ? w->node.p : "");
 }
 
-static int too_few(const struct pick_wish *w, const struct counts *c, size_t usable, struct err *err)
+static int too_few(const struct pick_request *w, const struct counts *c, size_t usable, struct err *err)
 {
     char what[200];
 
@@ -289,7 +289,7 @@ struct node_room {
 COMPARE(by_most, struct node_room,
         ORDER(y->calm, x->calm) ?: ORDER(y->free, x->free) ?: str_natural(x->n->name, y->n->name))
 
-static struct node_room room_of(const struct node_now *n, const struct book *b, const struct pick_wish *w,
+static struct node_room room_of(const struct node_now *n, const struct book *b, const struct pick_request *w,
                                 struct counts *c)
 {
     struct candidate v[DEVICES_MAX];
@@ -311,7 +311,7 @@ static const struct node_room *best_room(const struct node_room *v, size_t n, si
     return best;
 }
 
-int pick_among(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_wish *w,
+int pick_among(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_request *w,
                struct buf *ret, struct err *err)
 {
     struct candidate v[DEVICES_MAX];
@@ -342,7 +342,7 @@ int pick_among(const struct node_now *const *nodes, size_t n, const struct book 
     return r;
 }
 
-int pick_any(struct live *l, const struct book *b, const struct pick_wish *w, struct buf *ret, struct err *err)
+int pick_any(struct live *l, const struct book *b, const struct pick_request *w, struct buf *ret, struct err *err)
 {
     size_t n;
     const struct node_now *const *nodes = live_nodes(l, false, &n);
@@ -350,7 +350,7 @@ int pick_any(struct live *l, const struct book *b, const struct pick_wish *w, st
     return pick_among(nodes, n, b, w, ret, err);
 }
 
-void pick_every(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_wish *w,
+void pick_every(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_request *w,
                 struct buf *ret)
 {
     struct candidate v[DEVICES_MAX];
@@ -363,7 +363,7 @@ void pick_every(const struct node_now *const *nodes, size_t n, const struct book
     }
 }
 
-int pick_possible(const struct node_now *const *nodes, size_t n, const struct pick_wish *w, struct err *err)
+int pick_possible(const struct node_now *const *nodes, size_t n, const struct pick_request *w, struct err *err)
 {
     struct candidate v[DEVICES_MAX];
     struct counts c = {0};

@@ -14,7 +14,7 @@
  */
 int pick_named(struct live *l, struct str words, struct buf *ret, struct err *err);
 
-struct pick_wish {
+struct pick_request {
     int64_t count;
     struct str model, node; /* patterns, case-insensitive; a part of a model is enough: "h200"; "dgx2:3": that GPU.
                              * Empty: any */
@@ -35,17 +35,17 @@ struct pick_wish {
  * the node that fits best; else on as few nodes as possible. idle: GPUs that are not booked soon come first. Returns 0;
  * -EINVAL; -ENOENT: no GPU matches; -EBUSY: too few are left, with their number in err.
  */
-int pick_any(struct live *l, const struct book *b, const struct pick_wish *w, struct buf *ret, struct err *err);
+int pick_any(struct live *l, const struct book *b, const struct pick_request *w, struct buf *ret, struct err *err);
 /* The same among these nodes; b NULL: no bookings. */
-int pick_among(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_wish *w,
+int pick_among(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_request *w,
                struct buf *ret, struct err *err);
 /* Until when a device is not booked, for a wait by others; INT64_MAX: no booking follows. */
-int64_t pick_until(const struct book *b, const struct pick_wish *w, const struct device_now *d);
+int64_t pick_until(const struct book *b, const struct pick_request *w, const struct device_now *d);
 /* Appends all GPUs that match now to ret. */
-void pick_every(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_wish *w,
+void pick_every(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_request *w,
                 struct buf *ret);
 /* Returns 0 if enough such GPUs exist, free or not, or -ENOENT with a message in err. */
-int pick_possible(const struct node_now *const *nodes, size_t n, const struct pick_wish *w, struct err *err);
+int pick_possible(const struct node_now *const *nodes, size_t n, const struct pick_request *w, struct err *err);
 
 /* Iterates over a list of uuids; `rest` is the whole list at first. n and d are NULL for an unknown device. */
 struct pick_device {

@@ -12,7 +12,7 @@
 
 /* ---- wishes ---- */
 
-void wish_write(const struct gpu_request *w, struct buf *out)
+void gpu_request_format(const struct gpu_request *w, struct buf *out)
 {
     buf_addf(out, "mem=%" PRId64 "%s%s%s free=%" PRId64 " need=%" PRId64 " hold=%" PRId64 " node=%.*s", w->mem,
              w->one_node ? " one" : "", w->told ? " told" : "", w->said ? " said" : "", w->free_ms, w->need_ms,
@@ -28,7 +28,7 @@ static void read_number(struct str word, const char *name, int64_t *ret)
         *ret = v;
 }
 
-void wish_read(const struct booking *h, struct gpu_request *ret)
+void gpu_request_parse(const struct booking *h, struct gpu_request *ret)
 {
     struct str rest = str_of(h->where), word;
     int node = str_find(rest, "node=");
@@ -53,32 +53,32 @@ void wish_read(const struct booking *h, struct gpu_request *ret)
     }
 }
 
-struct pick_wish gpu_request_pick(const struct gpu_request *w, const char *person, int64_t id, int64_t now_ms)
+struct pick_request gpu_request_pick(const struct gpu_request *w, const char *person, int64_t id, int64_t now_ms)
 {
-    return (struct pick_wish){.count = w->count,
-                              .model = w->model,
-                              .node = w->node,
-                              .from_ms = now_ms,
-                              .until_ms = now_ms + MAX(w->need_ms, w->hold_ms),
-                              .now_ms = now_ms,
-                              .person = person,
-                              .except = id,
-                              .idle = true,
-                              .idle_ms = w->free_ms,
-                              .mem = w->mem,
-                              .one_node = w->one_node};
+    return (struct pick_request){.count = w->count,
+                                 .model = w->model,
+                                 .node = w->node,
+                                 .from_ms = now_ms,
+                                 .until_ms = now_ms + MAX(w->need_ms, w->hold_ms),
+                                 .now_ms = now_ms,
+                                 .person = person,
+                                 .except = id,
+                                 .idle = true,
+                                 .idle_ms = w->free_ms,
+                                 .mem = w->mem,
+                                 .one_node = w->one_node};
 }
 
 /* ---- heartbeats ---- */
 
-struct heard {
+struct last_beat {
     int64_t id, at_ms;
     bool seen; /* in this round */
     bool said; /* the message about its grant was made */
 };
 
 struct queue {
-    struct heard *v;
+    struct last_beat *v;
     size_t n, cap;
 };
 
@@ -94,17 +94,17 @@ void queue_free(struct queue *q)
     free(q);
 }
 
-static struct heard *find(struct queue *q, int64_t id)
+static struct last_beat *find(struct queue *q, int64_t id)
 {
     return FIND(q->v, q->n, e, e->id == id);
 }
 
-static struct heard *hear(struct queue *q, int64_t id, int64_t now_ms)
+static struct last_beat *hear(struct queue *q, int64_t id, int64_t now_ms)
 {
-    struct heard *e = find(q, id);
+    struct last_beat *e = find(q, id);
 
     if (!e) {
-        VEC_ADD(q->v, q->n, q->cap, (struct heard){.id = id});
+        VEC_ADD(q->v, q->n, q->cap, (struct last_beat){.id = id});
         e = &q->v[q->n - 1];
     }
     e->at_ms = now_ms;
@@ -112,14 +112,14 @@ static struct heard *hear(struct queue *q, int64_t id, int64_t now_ms)
     return e;
 }
 
-void queue_heard(struct queue *q, int64_t id, int64_t now_ms)
+void queue_seen(struct queue *q, int64_t id, int64_t now_ms)
 {
     hear(q, id, now_ms);
 }
 
-bool queue_says(struct queue *q, int64_t id)
+bool queue_first_notice(struct queue *q, int64_t id)
 {
-    struct heard *e = find(q, id) ?: hear(q, id, 0);
+    struct last_beat *e = find(q, id) ?: hear(q, id, 0);
     bool first = !e->said;
 
     e->said = true;
@@ -174,7 +174,8 @@ static const struct node_now **with_room(const struct node_now *const *nodes, si
 }
 
 /* Reserves GPUs that suit this wait once they are free for long enough, so that later waits do not get them. */
-static void keep(struct book *b, const struct node_now *const *nodes, size_t n, struct pick_wish *p, struct buf *kept)
+static void keep(struct book *b, const struct node_now *const *nodes, size_t n, struct pick_request *p,
+                 struct buf *kept)
 {
     p->idle_ms = 0;
     pick_every(nodes, n, b, p, kept);
@@ -206,10 +207,10 @@ void queue_serve(struct queue *q, struct book *b, const struct node_now *const *
     AUTO_FREE const struct node_now **some = with_room(nodes, n, &n_some);
     for (size_t i = 0; i < l.n; i++) {
         AUTO_BUF got = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX);
-        const struct heard *e = find(q, l.v[i]->id);
+        const struct last_beat *e = find(q, l.v[i]->id);
         struct gpu_request w;
-        wish_read(l.v[i], &w);
-        struct pick_wish p = gpu_request_pick(&w, l.v[i]->person, l.v[i]->id, now_ms);
+        gpu_request_parse(l.v[i], &w);
+        struct pick_request p = gpu_request_pick(&w, l.v[i]->person, l.v[i]->id, now_ms);
         p.kept = &kept;
         if (w.told)
             e = hear(q, l.v[i]->id, now_ms);
@@ -224,7 +225,7 @@ void queue_serve(struct queue *q, struct book *b, const struct node_now *const *
     }
 }
 
-void queue_kept(struct book *b, const struct node_now *const *nodes, size_t n, int64_t now_ms, struct buf *ret)
+void queue_reserved(struct book *b, const struct node_now *const *nodes, size_t n, int64_t now_ms, struct buf *ret)
 {
     AUTO_LINE l = line_read(b);
     size_t n_some;
@@ -232,8 +233,8 @@ void queue_kept(struct book *b, const struct node_now *const *nodes, size_t n, i
     AUTO_FREE const struct node_now **some = with_room(nodes, l.n ? n : 0, &n_some);
     for (size_t i = 0; i < l.n; i++) {
         struct gpu_request w;
-        wish_read(l.v[i], &w);
-        struct pick_wish p = gpu_request_pick(&w, l.v[i]->person, l.v[i]->id, now_ms);
+        gpu_request_parse(l.v[i], &w);
+        struct pick_request p = gpu_request_pick(&w, l.v[i]->person, l.v[i]->id, now_ms);
         p.kept = ret;
         if (pick_possible(nodes, n, &p, NULL) == 0)
             keep(b, some, n_some, &p, ret);

@@ -33,10 +33,10 @@ struct gpu_request {
  * The part of a request without a field in a booking, for its `where`: "mem=1 one free=15000 need=3600000 hold=120000
  * node=dgx*".
  */
-void wish_write(const struct gpu_request *w, struct buf *out);
+void gpu_request_format(const struct gpu_request *w, struct buf *out);
 /* Reads the request of a booking; unknown parts keep their defaults. Borrows from h. */
-void wish_read(const struct booking *h, struct gpu_request *ret);
-struct pick_wish gpu_request_pick(const struct gpu_request *w, const char *person, int64_t id, int64_t now_ms);
+void gpu_request_parse(const struct booking *h, struct gpu_request *ret);
+struct pick_request gpu_request_pick(const struct gpu_request *w, const char *person, int64_t id, int64_t now_ms);
 
 static inline bool hold_waits(const struct booking *h)
 {
@@ -46,13 +46,13 @@ static inline bool hold_waits(const struct booking *h)
 struct queue;
 struct queue *queue_new(void);
 void queue_free(struct queue *q);
-void queue_heard(struct queue *q, int64_t id, int64_t now_ms);
+void queue_seen(struct queue *q, int64_t id, int64_t now_ms);
 
 /* Limits the message about a grant to one: true at the first call while the hub runs. */
-bool queue_says(struct queue *q, int64_t id);
+bool queue_first_notice(struct queue *q, int64_t id);
 
 /* Appends the uuids of free GPUs that are reserved for waits to ret, comma-separated. */
-void queue_kept(struct book *b, const struct node_now *const *nodes, size_t n, int64_t now_ms, struct buf *ret);
+void queue_reserved(struct book *b, const struct node_now *const *nodes, size_t n, int64_t now_ms, struct buf *ret);
 
 /*
  * Serves all waits in order: calls give for each wait that gets GPUs, and out for each one without heartbeats for too

@@ -11,7 +11,7 @@
 #define REREAD_MS 30000
 
 struct reread {
-    struct look_read read; /* first */
+    struct record_fetch read; /* first */
     struct hub_book *d;
     int64_t epoch, from_ms;
     struct booking **v;
@@ -25,14 +25,14 @@ static void keep_booking(void *arg, const struct booking *x)
     VEC_ADD(r->v, r->n, r->cap, booking_copy(x));
 }
 
-static int read_bookings(struct look_read *read, struct store *s, struct err *err)
+static int read_bookings(struct record_fetch *read, struct store *s, struct err *err)
 {
     struct reread *r = (struct reread *)read;
 
     return store_each(s, EACH_BOOKING(keep_booking, r, .from_ms = r->from_ms), err);
 }
 
-static void take_bookings(struct look_read *read)
+static void take_bookings(struct record_fetch *read)
 {
     struct reread *r = (struct reread *)read;
     struct hub_book *d = r->d;
@@ -65,7 +65,7 @@ bool bookings_are_current(struct hub_book *d, int64_t now_ms)
         return true;
     struct reread *r = NEW(struct reread, .read = {.read = read_bookings, .done = take_bookings}, .d = d,
                            .epoch = epoch, .from_ms = now_ms);
-    d->rereads = look_read(d->h, &r->read, NULL) == 0;
+    d->rereads = record_fetch(d->h, &r->read, NULL) == 0;
     if (d->rereads)
         d->stale = false;
     else

@@ -6,7 +6,7 @@
 #include "book/routes.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/moment.h"
+#include "base/time_text.h"
 #include "book/ics.h"
 #include "book/pick.h"
 #include "book/queue.h"
@@ -159,14 +159,14 @@ static void conflict_words(const struct api *a, const struct booking *h, const s
     pick_places(a->live, buf_str(&both), out);
     buf_addf(out, " %s booked by %s ", memchr(both.p ? both.p : "", ',', both.len) ? "are" : "is", with->person);
     if (with->from_ms - MAX(h->from_ms, now_ms) >= 60000)
-        buf_addf(out, "from %s ", moment_zoned(with->from_ms, a->zone, from));
-    buf_addf(out, "until %s", moment_zoned(with->until_ms, a->zone, until));
+        buf_addf(out, "from %s ", time_text_zoned(with->from_ms, a->zone, from));
+    buf_addf(out, "until %s", time_text_zoned(with->until_ms, a->zone, until));
     if (more)
         buf_addf(out, ", and %zu more %s in the way", more, more == 1 ? "is" : "are");
 }
 
-enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struct booking *h, const char *me,
-                              int64_t now_ms)
+enum reply_mode reply_conflict(struct reply *rp, const struct api *a, const struct booking *h, const char *me,
+                               int64_t now_ms)
 {
     enum { SHOWN = 20 };
     const struct booking *with[SHOWN];
@@ -196,7 +196,7 @@ enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struc
 enum shape { SHAPE_JSON, SHAPE_CSV, SHAPE_ICS };
 
 struct listing {
-    struct past_ask ask;    /* first */
+    struct async_query ask; /* first */
     int64_t from_ms, to_ms; /* to 0: without end */
     bool all;               /* cancelled ones too */
     enum shape shape;
@@ -302,7 +302,7 @@ static void list_take(void *arg, const struct booking *h)
     VEC_ADD(l->v, l->n, l->cap, booking_copy(h));
 }
 
-static void list_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+static void list_run(struct async_query *k, const struct past_source *past, struct reply *rp)
 {
     struct listing *l = (struct listing *)k;
     struct err err = {0};
@@ -311,13 +311,13 @@ static void list_run(struct past_ask *k, const struct past_source *past, struct 
         reply_failed(rp, r, &err);
 }
 
-static void list_settle(struct past_ask *k, struct api *a, struct reply *rp)
+static void list_settle(struct async_query *k, struct api *a, struct reply *rp)
 {
     struct listing *l = (struct listing *)k;
     list_give(l, a, (const struct booking *const *)l->v, l->n, rp);
 }
 
-static void list_end(struct past_ask *k)
+static void list_end(struct async_query *k)
 {
     struct listing *l = (struct listing *)k;
     for (size_t i = 0; i < l->n; i++)
@@ -332,8 +332,8 @@ static bool list_span(const struct api *a, const struct request *rq, struct list
     struct err err = {0};
     l->all = request_flag(rq, "all");
     l->from_ms = l->all ? 0 : rq->now_ms;
-    if ((from.len && moment_parse(from, "from", rq->now_ms, a->zone, &l->from_ms, &err) < 0) ||
-        (to.len && moment_parse(to, "to", rq->now_ms, a->zone, &l->to_ms, &err) < 0))
+    if ((from.len && time_parse(from, "from", rq->now_ms, a->zone, &l->from_ms, &err) < 0) ||
+        (to.len && time_parse(to, "to", rq->now_ms, a->zone, &l->to_ms, &err) < 0))
         reply_problem(rp, 400, "%s", err.msg);
     else if (l->to_ms && l->from_ms >= l->to_ms)
         reply_problem(rp, 400, "from is not before to");
@@ -342,7 +342,7 @@ static bool list_span(const struct api *a, const struct request *rq, struct list
     return false;
 }
 
-static enum reply_how list_start(struct api *a, struct request *rq, const struct listing *span, struct reply *rp)
+static enum reply_mode list_start(struct api *a, struct request *rq, const struct listing *span, struct reply *rp)
 {
     struct str person = request_query(rq, "person"), device = request_query(rq, "device"),
                node = request_query(rq, "node");
@@ -350,13 +350,13 @@ static enum reply_how list_start(struct api *a, struct request *rq, const struct
         return REPLY_NOW;
     struct listing *l = mem_alloc(sizeof(*l));
     *l = *span;
-    l->ask = (struct past_ask){.run = list_run, .end = list_end};
+    l->ask = (struct async_query){.run = list_run, .end = list_end};
     l->person = mem_strn(person.p, person.len);
     l->device = mem_strn(device.p, device.len);
     l->node = mem_strn(node.p, node.len);
     me_of(a, rq, l->me);
     if (l->from_ms < rq->now_ms)
-        return ask_then(a->hub, rq, rp, &l->ask, list_settle);
+        return query_async_then(a->hub, rq, rp, &l->ask, list_settle);
     size_t n;
     const struct booking *const *v = book_all(a->book, &n);
     list_give(l, a, v, n, rp);
@@ -366,13 +366,13 @@ static enum reply_how list_start(struct api *a, struct request *rq, const struct
 
 /* Includes bookings of the last month and cancelled ones: a calendar removes an event only when it is marked as
  * cancelled. */
-static enum reply_how get_bookings_ics(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_bookings_ics(struct api *a, struct request *rq, struct reply *rp)
 {
     struct listing l = {.shape = SHAPE_ICS, .now_ms = rq->now_ms, .from_ms = rq->now_ms - ICS_BACK_MS, .all = true};
     return list_start(a, rq, &l, rp);
 }
 
-static enum reply_how get_bookings(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_bookings(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str format = request_query(rq, "format");
     bool csv = str_eq(format, "csv") || (!format.len && str_find(rq->header(rq, "Accept"), "text/csv") >= 0);
@@ -385,7 +385,7 @@ static enum reply_how get_bookings(struct api *a, struct request *rq, struct rep
     return list_start(a, rq, &span, rp);
 }
 
-static enum reply_how get_booking(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_booking(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct booking *h = NULL;
     char me[BOOKING_PERSON_MAX];
@@ -393,7 +393,7 @@ static enum reply_how get_booking(struct api *a, struct request *rq, struct repl
     int r = booking_of_path(a, rq, rp, &h);
     if (r == 1)
         reply_booking(rp, a, h, me, rq->now_ms, 200);
-    return look_how(r);
+    return reply_mode_of_fetch(r);
 }
 
 /* clang-format off */

@@ -1,9 +1,9 @@
 /* routes.h: shared by the route files of bookings. */
 #pragma once
 
-#include "book/may.h"
+#include "book/permission.h"
 #include "hub/handlers.h"
-#include "hub/look.h"
+#include "hub/record_fetch.h"
 
 struct hub_conf;
 
@@ -17,9 +17,10 @@ void reply_booking(struct reply *rp, const struct api *a, const struct booking *
 /* A wait as JSON. */
 void reply_wait(struct reply *rp, const struct api *a, const struct booking *h, int64_t now_ms, int status);
 /* 409: the bookings that h overlaps, as a sentence and as rows. */
-enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struct booking *h, const char *me,
-                              int64_t now_ms);
-/* Sets the response for an error of book_may, pick_named and the like. */
-enum reply_how reply_refused(struct reply *rp, int code, const struct err *err);
-/* The booking of the path, to free(). Other than 1: rp has the response, or the booking is being read: look_how. */
+enum reply_mode reply_conflict(struct reply *rp, const struct api *a, const struct booking *h, const char *me,
+                               int64_t now_ms);
+/* Sets the response for an error of book_check, pick_named and the like. */
+enum reply_mode reply_refused(struct reply *rp, int code, const struct err *err);
+/* The booking of the path, to free(). Other than 1: rp has the response, or the booking is being read:
+ * reply_mode_of_fetch. */
 int booking_of_path(struct api *a, struct request *rq, struct reply *rp, struct booking **ret);

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <jansson.h>
 
-#include "base/moment.h"
 #include "base/plain.h"
+#include "base/time_text.h"
 #include "book/feature.h"
 #include "book/pick.h"
 #include "book/routes.h"
@@ -15,7 +15,7 @@
 #define LONGEST_MS  (3660 * 86400000ll) /* of a booking, and how far ahead it may start */
 #define SHORTEST_MS 60000
 
-enum reply_how reply_refused(struct reply *rp, int code, const struct err *err)
+enum reply_mode reply_refused(struct reply *rp, int code, const struct err *err)
 {
     int status = code == -EACCES ? 401 : code == -EPERM ? 403 : code == -ENOENT ? 404 : code == -EBUSY ? 409 : 400;
     if (status == 401)
@@ -27,13 +27,13 @@ bool bookings_allowed(struct api *a, struct request *rq, struct reply *rp)
 {
     struct booker who = booker_of(rq);
     struct err err = {0};
-    int r = book_may(book_auth_of(&a->hub->conf), &who, &err);
+    int r = book_check(book_auth_of(&a->hub->conf), &who, &err);
     if (r < 0) {
         reply_refused(rp, r, &err);
         return false;
     }
     return book_auth_of(&a->hub->conf) != BOOK_OPEN ||
-           may_read(a, rq, rp); /* if names are typed: any client that may read */
+           can_read(a, rq, rp); /* if names are typed: any client that may read */
 }
 
 int booking_of_path(struct api *a, struct request *rq, struct reply *rp, struct booking **ret)
@@ -42,7 +42,7 @@ int booking_of_path(struct api *a, struct request *rq, struct reply *rp, struct 
     int64_t id;
     bool is_id = str_int(rq->tail, &id) && id > 0;
     const struct booking *x = is_id ? book_find(a->book, id) : NULL;
-    int r = is_id && !x ? look_booking(a->hub, rq, id, ret, &err) : x != NULL;
+    int r = is_id && !x ? record_fetch_booking(a->hub, rq, id, ret, &err) : x != NULL;
     if (x)
         *ret = booking_copy(x);
     if (r == 0)
@@ -91,7 +91,7 @@ static bool take_when(const struct api *a, json_t *v, const char *name, int64_t 
     if (!json_is_string(v))
         return reply_refuse(rp, 400, "%s must be a time: milliseconds since 1970, \"2026-11-20T14:00:00Z\", \"2d 4h\"",
                             name);
-    return moment_parse(s, name, now_ms, a->zone, ret, &err) == 0 || reply_wrong(rp, err.msg);
+    return time_parse(s, name, now_ms, a->zone, ret, &err) == 0 || reply_wrong(rp, err.msg);
 }
 
 static bool take_span(json_t *v, const char *name, int64_t *ret, struct reply *rp)
@@ -104,7 +104,7 @@ static bool take_span(json_t *v, const char *name, int64_t *ret, struct reply *r
     }
     if (!json_is_string(v))
         return reply_refuse(rp, 400, "%s must be a length of time: \"2d 4h\", or milliseconds", name);
-    return moment_span(s, name, ret, &err) == 0 || reply_wrong(rp, err.msg);
+    return duration_parse(s, name, ret, &err) == 0 || reply_wrong(rp, err.msg);
 }
 
 static bool pick_devices(struct api *a, struct str words, struct draft *d, struct reply *rp)
@@ -126,7 +126,7 @@ static bool take_devices(struct api *a, json_t *v, struct draft *d, struct reply
         return reply_wrong(rp, "devices must be a list of 1 to 256 UUIDs or NODE:N");
     json_array_foreach (v, i, one) {
         struct str s = str_n(json_string_value(one), json_string_length(one));
-        if (!words_are_ours(a, s, rp))
+        if (!names_are_local(a, s, rp))
             return false;
         if (!json_is_string(one) || !name_ok(s, UUID_MAX - 1) || memchr(s.p, ',', s.len) || memchr(s.p, ' ', s.len))
             return reply_wrong(rp, "devices must be NODE:N or UUIDs, as in /api/v1/state: \"GPU-3f9a...\"");
@@ -160,7 +160,7 @@ static bool take(struct api *a, const struct request *rq, struct draft *d, const
     if (fresh && strcmp(key, "model") == 0)
         return take_str(v, key, NAME_MAX_LEN, &d->model, rp);
     if (fresh && strcmp(key, "node") == 0)
-        return take_str(v, key, NAME_MAX_LEN, &d->node, rp) && words_are_ours(a, d->node, rp);
+        return take_str(v, key, NAME_MAX_LEN, &d->node, rp) && names_are_local(a, d->node, rp);
     if (fresh && strcmp(key, "count") == 0) {
         d->count = json_integer_value(v);
         return (json_is_integer(v) && d->count > 0 && d->count <= BOOKING_DEVICES) ||
@@ -225,7 +225,7 @@ static struct str typed_name(const struct request *rq, const struct draft *d)
     return s.len ? s : request_query(rq, "me");
 }
 
-static enum reply_how put(struct api *a, struct request *rq, struct reply *rp, struct booking *h, struct str typed)
+static enum reply_mode put(struct api *a, struct request *rq, struct reply *rp, struct booking *h, struct str typed)
 {
     char name[BOOKING_PERSON_MAX], by[BOOKING_PERSON_MAX];
     AUTO_BUF places = BUF_INIT(BOOKING_PLACES_MAX);
@@ -242,7 +242,7 @@ static enum reply_how put(struct api *a, struct request *rq, struct reply *rp, s
     return bookings_put(a->hub, rq, rp, h, by);
 }
 
-static enum reply_how make(struct api *a, struct request *rq, struct draft *d, struct reply *rp)
+static enum reply_mode make(struct api *a, struct request *rq, struct draft *d, struct reply *rp)
 {
     char person[BOOKING_PERSON_MAX], model[NAME_MAX_LEN + 1], node[NAME_MAX_LEN + 1];
     struct booker who = booker_of(rq);
@@ -265,13 +265,13 @@ static enum reply_how make(struct api *a, struct request *rq, struct draft *d, s
         return REPLY_NOW;
     if (!d->has_devices) {
         h.count = (int32_t)MAX(d->count, 1);
-        struct pick_wish w = {.count = h.count,
-                              .model = d->model,
-                              .node = d->node,
-                              .from_ms = h.from_ms,
-                              .until_ms = h.until_ms,
-                              .now_ms = rq->now_ms,
-                              .person = person};
+        struct pick_request w = {.count = h.count,
+                                 .model = d->model,
+                                 .node = d->node,
+                                 .from_ms = h.from_ms,
+                                 .until_ms = h.until_ms,
+                                 .now_ms = rq->now_ms,
+                                 .person = person};
         r = pick_any(a->live, a->book, &w, &d->devices, &err);
         if (r < 0)
             return reply_refused(rp, r, &err);
@@ -280,7 +280,7 @@ static enum reply_how make(struct api *a, struct request *rq, struct draft *d, s
     return put(a, rq, rp, &h, d->person);
 }
 
-enum reply_how post_booking(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode post_booking(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_DRAFT d = {0};
     return draft_read(a, rq, &d, true, rp) ? make(a, rq, &d, rp) : REPLY_NOW;
@@ -294,7 +294,7 @@ static bool may_change(struct api *a, struct request *rq, const struct booking *
     struct booker who = booker_of(rq);
     struct err err = {0};
     enum booking_state state = booking_state(h, rq->now_ms);
-    int r = book_may_change(book_auth_of(&a->hub->conf), &who, typed, h, &err);
+    int r = book_check_change(book_auth_of(&a->hub->conf), &who, typed, h, &err);
     if (r < 0)
         reply_refused(rp, r, &err);
     else if (state == BOOKING_OVER || state == BOOKING_RELEASED)
@@ -329,25 +329,25 @@ static bool apply(struct booking *h, const struct draft *d, int64_t now_ms, stru
     return span_ok(h, now_ms, rp);
 }
 
-enum reply_how patch_booking(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode patch_booking(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct booking *h = NULL;
     AUTO_DRAFT d = {0};
     int r = booking_of_path(a, rq, rp, &h);
     if (r != 1)
-        return look_how(r);
+        return reply_mode_of_fetch(r);
     struct booking to = *h;
     bool good = draft_read(a, rq, &d, false, rp) && may_change(a, rq, h, typed_name(rq, &d), rp) &&
                 apply(&to, &d, rq->now_ms, rp);
     return good ? put(a, rq, rp, &to, typed_name(rq, &d)) : REPLY_NOW;
 }
 
-enum reply_how delete_booking(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode delete_booking(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct booking *h = NULL;
     int r = booking_of_path(a, rq, rp, &h);
     if (r != 1 || !may_change(a, rq, h, typed_name(rq, NULL), rp))
-        return look_how(r);
+        return reply_mode_of_fetch(r);
     struct booking to = *h;
     to.released_ms = rq->now_ms;
     to.changes++;

@@ -7,8 +7,8 @@
 #include <jansson.h>
 
 #include "base/json.h"
-#include "base/moment.h"
 #include "base/plain.h"
+#include "base/time_text.h"
 #include "book/feature.h"
 #include "book/queue.h"
 #include "book/routes.h"
@@ -37,7 +37,7 @@ static void wait_json(struct json *j, const struct api *a, const struct booking 
     enum booking_state state = booking_state(h, now_ms);
     struct gpu_request w;
 
-    wish_read(h, &w);
+    gpu_request_parse(h, &w);
     json_obj(j, NULL);
     json_int(j, "id", h->id);
     json_cstr(j, "person", h->person);
@@ -77,7 +77,7 @@ void reply_wait(struct reply *rp, const struct api *a, const struct booking *h, 
     buf_addc(&rp->body, '\n');
 }
 
-enum reply_how get_waits(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_waits(struct api *a, struct request *rq, struct reply *rp)
 {
     size_t n;
     const struct booking *const *v = book_all(a->book, &n);
@@ -94,7 +94,7 @@ enum reply_how get_waits(struct api *a, struct request *rq, struct reply *rp)
 
 /* ---- a request for GPUs, read ---- */
 
-struct asked_for {
+struct wait_request {
     struct gpu_request wish;
     struct str person, comment;
     int64_t timeout_ms; /* 0: not given */
@@ -114,7 +114,7 @@ static bool take_span(struct str v, const char *name, int64_t *ret, struct reply
     struct err err = {0};
     int64_t ms;
 
-    if (str_int(v, &ms) || str_duration_ms(v, &ms) ? ms < 0 : moment_span(v, name, &ms, &err) < 0)
+    if (str_int(v, &ms) || str_duration_ms(v, &ms) ? ms < 0 : duration_parse(v, name, &ms, &err) < 0)
         return reply_wrong(rp, err.msg[0] ? err.msg : "a length of time is not negative");
     if (ms > SPAN_MAX)
         return reply_refuse(rp, 400, "%s is a week at most", name);
@@ -123,7 +123,7 @@ static bool take_span(struct str v, const char *name, int64_t *ret, struct reply
 }
 
 /* Numbers as text, so that a body and a query are read alike. */
-static bool take(struct asked_for *q, const char *name, struct str v, struct reply *rp)
+static bool take(struct wait_request *q, const char *name, struct str v, struct reply *rp)
 {
     struct gpu_request *w = &q->wish;
 
@@ -164,10 +164,10 @@ static bool take(struct asked_for *q, const char *name, struct str v, struct rep
                         name);
 }
 
-static const struct asked_for nothing = {
+static const struct wait_request nothing = {
     .wish = {.count = 1, .free_ms = QUEUE_FREE_MS, .need_ms = QUEUE_NEED_MS}}; /* hold_ms 0: not given */
 
-static bool read_body(json_t *o, struct asked_for *q, struct reply *rp)
+static bool read_body(json_t *o, struct wait_request *q, struct reply *rp)
 {
     const char *key;
     json_t *v;
@@ -194,7 +194,7 @@ static bool read_body(json_t *o, struct asked_for *q, struct reply *rp)
     return good;
 }
 
-static bool read_query(const struct request *rq, struct asked_for *q, struct reply *rp)
+static bool read_query(const struct request *rq, struct wait_request *q, struct reply *rp)
 {
     static const char *const names[] = {"count", "mem", "model", "node", "same_host", "free_for", "need"};
 
@@ -210,14 +210,14 @@ static bool read_query(const struct request *rq, struct asked_for *q, struct rep
 /* ---- in ---- */
 
 /* The maximum time of a wait. A wait with notification by message has a longer reservation, and a shorter maximum. */
-static int64_t wait_ms(struct asked_for *q)
+static int64_t wait_ms(struct wait_request *q)
 {
     if (!q->wish.hold_ms)
         q->wish.hold_ms = q->wish.told ? QUEUE_COME_MS : QUEUE_HOLD_MS;
     return q->timeout_ms ? q->timeout_ms : q->wish.told ? QUEUE_TOLD_MS : QUEUE_LONGEST_MS;
 }
 
-static enum reply_how queue_up(struct api *a, struct request *rq, struct asked_for *q, struct reply *rp)
+static enum reply_mode queue_up(struct api *a, struct request *rq, struct wait_request *q, struct reply *rp)
 {
     char person[BOOKING_PERSON_MAX], by[BOOKING_PERSON_MAX], model[104], comment[BOOKING_COMMENT_MAX + 1];
     AUTO_BUF rest = BUF_INIT(1024);
@@ -228,7 +228,7 @@ static enum reply_how queue_up(struct api *a, struct request *rq, struct asked_f
     const struct booking *const *holds = book_all(a->book, &n_holds);
     int r = book_for(book_auth_of(&a->hub->conf), &who, q->person, person, &err);
 
-    if (!words_are_ours(a, q->wish.node, rp))
+    if (!names_are_local(a, q->wish.node, rp))
         return REPLY_NOW;
     if (r < 0)
         return reply_refused(rp, r, &err);
@@ -242,11 +242,11 @@ static enum reply_how queue_up(struct api *a, struct request *rq, struct asked_f
                              "want no messages (docs/alerts.md)",
                              person);
     int64_t longest_ms = wait_ms(q);
-    struct pick_wish p = gpu_request_pick(&q->wish, person, 0, rq->now_ms);
+    struct pick_request p = gpu_request_pick(&q->wish, person, 0, rq->now_ms);
     if ((r = pick_possible(nodes, n, &p, &err)) < 0)
         return reply_refused(rp, r, &err);
     book_by(&who, person, by);
-    wish_write(&q->wish, &rest);
+    gpu_request_format(&q->wish, &rest);
     snprintf(model, sizeof(model), "%.*s", STR_ARG(q->wish.model));
     snprintf(comment, sizeof(comment), "%.*s", STR_ARG(q->comment));
     struct booking h = {.kind = BOOKING_WAIT,
@@ -265,9 +265,9 @@ static enum reply_how queue_up(struct api *a, struct request *rq, struct asked_f
     return bookings_put(a->hub, rq, rp, &h, by);
 }
 
-enum reply_how post_wait(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode post_wait(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct asked_for q;
+    struct wait_request q;
     json_auto_t *o = read_object(rq, rp);
     return read_body(o, &q, rp) ? queue_up(a, rq, &q, rp) : REPLY_NOW;
 }
@@ -283,7 +283,7 @@ static int own_wait(struct api *a, struct request *rq, struct reply *rp, struct 
     if (r != 1)
         return r;
     r = h->kind == BOOKING_WAIT
-            ? book_may_change(book_auth_of(&a->hub->conf), &who, request_query(rq, "person"), h, &err)
+            ? book_check_change(book_auth_of(&a->hub->conf), &who, request_query(rq, "person"), h, &err)
             : err_set(&err, -ENOENT, "%" PRId64 " is a booking; /api/v1/waits lists who waits", h->id);
     if (r < 0)
         reply_refused(rp, r, &err);
@@ -295,7 +295,7 @@ static int read_back(struct api *a, struct request *rq, struct reply *rp, struct
 {
     struct booking *stored = NULL;
     struct err err = {0};
-    int r = look_booking(a->hub, rq, (*h)->id, &stored, &err);
+    int r = record_fetch_booking(a->hub, rq, (*h)->id, &stored, &err);
 
     if (r == 1) {
         bookings_take(a->hub, stored, rq->now_ms);
@@ -308,7 +308,7 @@ static int read_back(struct api *a, struct request *rq, struct reply *rp, struct
 }
 
 /* Still there. */
-enum reply_how post_wait_beat(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode post_wait_beat(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct booking *h = NULL;
     int r = own_wait(a, rq, rp, &h);
@@ -317,19 +317,19 @@ enum reply_how post_wait_beat(struct api *a, struct request *rq, struct reply *r
         r = read_back(a, rq, rp, &h);
 
     if (r != 1)
-        return look_how(r);
-    waits_heard(a->hub, h, rq->now_ms);
+        return reply_mode_of_fetch(r);
+    waits_seen(a->hub, h, rq->now_ms);
     reply_wait(rp, a, h, rq->now_ms, 200);
     return REPLY_NOW;
 }
 
-enum reply_how delete_wait(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode delete_wait(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct booking *h = NULL;
     int r = own_wait(a, rq, rp, &h);
 
     if (r != 1)
-        return look_how(r);
+        return reply_mode_of_fetch(r);
     enum booking_state state = booking_state(h, rq->now_ms);
     if (state == BOOKING_OVER || state == BOOKING_RELEASED) {
         reply_wait(rp, a, h, rq->now_ms, 200);
@@ -343,9 +343,9 @@ enum reply_how delete_wait(struct api *a, struct request *rq, struct reply *rp)
 
 /* ---- what could be had now ---- */
 
-enum reply_how get_free(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_free(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct asked_for q;
+    struct wait_request q;
     struct err err = {0};
     size_t n;
     const struct node_now *const *nodes = live_nodes(a->live, false, &n);
@@ -355,8 +355,8 @@ enum reply_how get_free(struct api *a, struct request *rq, struct reply *rp)
 
     if (!read_query(rq, &q, rp))
         return REPLY_NOW;
-    struct pick_wish p = gpu_request_pick(&q.wish, rq->who->token.person, 0, rq->now_ms);
-    queue_kept(a->book, nodes, n, rq->now_ms, &kept);
+    struct pick_request p = gpu_request_pick(&q.wish, rq->who->token.person, 0, rq->now_ms);
+    queue_reserved(a->book, nodes, n, rq->now_ms, &kept);
     p.kept = &kept;
     int r = pick_among(nodes, n, a->book, &p, &got, &err);
     if (r == -EBUSY && kept.len)

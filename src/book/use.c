@@ -89,7 +89,7 @@ enum booking_use booking_use(struct live *l, const struct people *c, const struc
     return use_of(&s);
 }
 
-void booking_taken(struct live *l, const struct people *c, const struct booking *h, struct buf *ret)
+void booking_conflicts_text(struct live *l, const struct people *c, const struct booking *h, struct buf *ret)
 {
     AUTO_BUF uuids = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX);
     const char *others[USE_NAMES];

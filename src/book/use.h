@@ -21,4 +21,4 @@ enum booking_use booking_use(struct live *l, const struct people *c, const struc
 enum booking_use booking_use_at(struct live *l, const struct people *c, const struct booking *h,
                                 const struct pick_device *at, const char *others[USE_NAMES], size_t *ret_n);
 /* Its devices that others use, for screens: "dgx2:0". */
-void booking_taken(struct live *l, const struct people *c, const struct booking *h, struct buf *ret);
+void booking_conflicts_text(struct live *l, const struct people *c, const struct booking *h, struct buf *ret);

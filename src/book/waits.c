@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/moment.h"
+#include "base/time_text.h"
 #include "book/feature.h"
 #include "book/queue.h"
 #include "notify/person.h"
@@ -29,7 +29,8 @@ static void give(void *arg, const struct booking *h, const struct gpu_request *w
     to.until_ms = now_ms + w->hold_ms;
     to.changes++;
     int r = bookings_write_led(hub, &to, h->person);
-    log_debug("wait", "%s gets %s (wait %" PRId64 "): %s", h->person, to.places, h->id, r < 0 ? store_why(r) : "ok");
+    log_debug("wait", "%s gets %s (wait %" PRId64 "): %s", h->person, to.places, h->id,
+              r < 0 ? store_error_text(r) : "ok");
 }
 
 static void out(void *arg, const struct booking *h)
@@ -45,7 +46,7 @@ static void out(void *arg, const struct booking *h)
 
 /* ---- notification by message ---- */
 
-struct saying {
+struct turn_notice {
     struct hub *hub;
     int64_t id;
 };
@@ -53,7 +54,7 @@ struct saying {
 /* The message is in the outbox: notes it in the booking, so that it is not sent again after a restart. */
 static void said(void *arg, int result)
 {
-    struct saying *s = arg;
+    struct turn_notice *s = arg;
     const struct booking *h = book_find(s->hub->book, s->id);
     AUTO_BUF where = BUF_INIT(4096);
     struct gpu_request w;
@@ -61,9 +62,9 @@ static void said(void *arg, int result)
     (void)result; /* a message that could not be stored is sent anyway, and repeated after a restart */
     if (h) {
         struct booking to = *h;
-        wish_read(h, &w);
+        gpu_request_parse(h, &w);
         w.said = true;
-        wish_write(&w, &where);
+        gpu_request_format(&w, &where);
         to.where = buf_str(&where).p;
         to.changes++;
         bookings_write(s->hub, &to, h->person, NULL, NULL);
@@ -74,14 +75,14 @@ static void said(void *arg, int result)
 static void say_given(struct hub *hub, const struct booking *h)
 {
     AUTO_BUF title = BUF_INIT(4096), text = BUF_INIT(65536);
-    struct saying *s = NEW(struct saying, hub, h->id);
+    struct turn_notice *s = NEW(struct turn_notice, hub, h->id);
     char until[MOMENT_TEXT], span[24];
     size_t n = 1;
 
     for (const char *p = h->devices; *p; p++)
         n += *p == ',';
     buf_addf(&title, "%s %s yours until %s: you waited %s for %zu GPU%s", h->places, n == 1 ? "is" : "are",
-             moment_zoned(h->until_ms, hub->zone, until), clock_span(h->from_ms - h->created_ms, span), n,
+             time_text_zoned(h->until_ms, hub->zone, until), clock_span(h->from_ms - h->created_ms, span), n,
              n == 1 ? "" : "s");
     buf_addf(&text,
              "If nothing runs there by then, the next user in the queue may get them.\n"
@@ -105,8 +106,8 @@ static void say_all(struct hub *hub, int64_t now_ms)
         if (all[i]->kind != BOOKING_WAIT || hold_waits(all[i]) || booking_state(all[i], now_ms) != BOOKING_ACTIVE ||
             book_changing(hub->book, all[i]->id))
             continue;
-        wish_read(all[i], &w);
-        if (w.told && !w.said && queue_says(hub_book_of(hub)->queue, all[i]->id))
+        gpu_request_parse(all[i], &w);
+        if (w.told && !w.said && queue_first_notice(hub_book_of(hub)->queue, all[i]->id))
             due[n_due++] = all[i]->id;
     }
     for (size_t i = 0; i < n_due; i++) {
@@ -122,7 +123,7 @@ void waits_over(struct hub *hub, const struct booking *h)
     char span[24];
     struct gpu_request w;
 
-    wish_read(h, &w);
+    gpu_request_parse(h, &w);
     if (!hold_waits(h) || !w.told)
         return;
     buf_addf(&title, "your request for %d GPU%s has ended: none became free within %s", (int)h->count,
@@ -148,11 +149,11 @@ void waits_tick(struct hub *hub, int64_t now_ms)
 }
 
 /* Extends the reservation of granted GPUs at each heartbeat. */
-void waits_heard(struct hub *hub, const struct booking *h, int64_t now_ms)
+void waits_seen(struct hub *hub, const struct booking *h, int64_t now_ms)
 {
     struct gpu_request w;
 
-    queue_heard(hub_book_of(hub)->queue, h->id, now_ms);
+    queue_seen(hub_book_of(hub)->queue, h->id, now_ms);
     if (hold_waits(h) && !hub_leads(hub) && now_ms - h->changed_ms >= QUEUE_LEASE_MS / 4) {
         struct booking heard = *h; /* the leader hub must know */
         heard.changed_ms = now_ms;
@@ -161,7 +162,7 @@ void waits_heard(struct hub *hub, const struct booking *h, int64_t now_ms)
     }
     if (hold_waits(h) || booking_state(h, now_ms) != BOOKING_ACTIVE)
         return;
-    wish_read(h, &w);
+    gpu_request_parse(h, &w);
     if (h->until_ms - now_ms > w.hold_ms / 2)
         return;
     struct booking to = *h;

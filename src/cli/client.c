@@ -65,7 +65,7 @@ bool client_shows_hub(const struct client_conf *conf)
            (client_known(conf) && !collector_nvml.present(&(struct collect_conf){.tick_ms = 1000}));
 }
 
-bool client_hub_there(const struct client_conf *conf)
+bool client_hub_responds(const struct client_conf *conf)
 {
     struct client_conf quick = *conf;
     AUTO_BUF raw = {0};
@@ -73,7 +73,7 @@ bool client_hub_there(const struct client_conf *conf)
     if (client_named(conf))
         return true;
     quick.limit_ms = THERE_MS;
-    return client_ask(&quick, "GET", "/healthz", str_of(""), &raw, NULL) == 0;
+    return client_request(&quick, "GET", "/healthz", str_of(""), &raw, NULL) == 0;
 }
 
 const char *client_url(const struct client_conf *conf)
@@ -128,10 +128,10 @@ int client_no_hub(const struct client_conf *conf, struct err *err)
     return err_set(err, -EREMOTEIO, "'%s' sent an unexpected response; is it a muster hub?", client_url(conf));
 }
 
-int client_ask_object(const struct client_conf *conf, const char *method, const char *path, struct str body,
-                      json_t **ret, struct buf *raw, struct err *err)
+int client_request_object(const struct client_conf *conf, const char *method, const char *path, struct str body,
+                          json_t **ret, struct buf *raw, struct err *err)
 {
-    int r = client_ask(conf, method, path, body, raw, err);
+    int r = client_request(conf, method, path, body, raw, err);
 
     if (r < 0)
         return r;
@@ -139,12 +139,12 @@ int client_ask_object(const struct client_conf *conf, const char *method, const 
     return json_is_object(*ret) ? 0 : client_no_hub(conf, err);
 }
 
-struct asking_conf client_whom(const struct client_conf *conf)
+struct hub_request_conf client_hub_conf(const struct client_conf *conf)
 {
-    return (struct asking_conf){.url = hub_of(conf),
-                                .shown = client_url(conf),
-                                .ca_file = conf->ca_file,
-                                .pin = pin_of(conf)};
+    return (struct hub_request_conf){.url = hub_of(conf),
+                                     .shown = client_url(conf),
+                                     .ca_file = conf->ca_file,
+                                     .pin = pin_of(conf)};
 }
 
 /* own_token NULL: the configured one. */
@@ -154,13 +154,13 @@ static int ask_once(const struct client_conf *conf, const char *own_token, const
 {
     AUTO_BUF answer = BUF_INIT(ANSWER_MAX);
     AUTO_BUF token = BUF_INIT(4096);
-    struct asking q = {0};
+    struct hub_request q = {0};
     int r = own_token ? buf_adds(&token, own_token) : client_token(conf, &token, err);
     if (r < 0)
         return r;
-    struct asking_conf whom = client_whom(conf);
+    struct hub_request_conf whom = client_hub_conf(conf);
     whom.token = token.p;
-    r = asking_init(&q, &whom, method, path, type, body, err);
+    r = hub_request_init(&q, &whom, method, path, type, body, err);
     if (r < 0)
         return r;
     q.lib->easy_setopt(q.c, CURLOPT_TIMEOUT_MS, conf->limit_ms ? (long)conf->limit_ms : (long)TOTAL_MS);
@@ -174,10 +174,10 @@ static int ask_once(const struct client_conf *conf, const char *own_token, const
     q.lib->easy_getinfo(q.c, CURLINFO_RESPONSE_CODE, &status);
     ret_answer->status = rc == CURLE_OK ? (int)status : 0;
     if (rc != CURLE_OK)
-        r = asking_unreachable(&whom, &q, rc, err);
+        r = hub_request_unreachable(&whom, &q, rc, err);
     else if (status < 200 || status > 299)
-        r = asking_refused(&whom, status, buf_str(&answer), err);
-    asking_fini(&q);
+        r = hub_request_refused(&whom, status, buf_str(&answer), err);
+    hub_request_fini(&q);
     if (r < 0)
         return r;
     *ret = answer;
@@ -192,12 +192,12 @@ bool client_folder(const struct client_conf *conf, char ret[4096])
     struct err ignored = {0};
     struct client_answer said;
     quick.limit_ms = FOLDER_MS;
-    if (!local_hub_is_here(hub_of(conf)) ||
+    if (!local_hub_is_local(hub_of(conf)) ||
         ask_once(&quick, "", "GET", "/api/v1/folder", "", str_of(""), &answer, &said, &ignored) < 0)
         return false;
     json_auto_t *o = json_loadb(answer.p, answer.len, 0, NULL);
     const char *dir = json_string_value(json_object_get(o, "data"));
-    return dir && dir[0] == '/' && local_hub_is_ours(dir) && mem_copy_str(ret, 4096, dir);
+    return dir && dir[0] == '/' && local_hub_is_trusted(dir) && mem_copy_str(ret, 4096, dir);
 }
 
 /* A hub that requires a token may be this user's own, with a folder that only the hub knows. */
@@ -241,8 +241,8 @@ void client_options(struct buf *path, const struct opt *opts, const void *conf, 
     }
 }
 
-int client_ask(const struct client_conf *conf, const char *method, const char *path, struct str body, struct buf *ret,
-               struct err *err)
+int client_request(const struct client_conf *conf, const char *method, const char *path, struct str body,
+                   struct buf *ret, struct err *err)
 {
     struct client_answer said;
 
@@ -257,7 +257,7 @@ int client_get(const struct client_conf *conf, int64_t limit_ms, const struct bu
     if (path->err)
         return err_set(err, -EINVAL, "the request is too long");
     own.limit_ms = limit_ms;
-    return client_ask(&own, "GET", path->p, str_of(""), ret, err);
+    return client_request(&own, "GET", path->p, str_of(""), ret, err);
 }
 
 int client_get_history(const struct client_conf *conf, const struct buf *path, struct buf *ret, uint32_t *ret_damaged,

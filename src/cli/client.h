@@ -1,7 +1,7 @@
 /* client.h: hub client for the command line: one request, one response, errors as text. */
 #pragma once
 
-#include "stream/asking.h"
+#include "stream/hub_request.h"
 
 struct buf;
 
@@ -27,8 +27,8 @@ struct client_conf {
  * belongs to this user, it sends the admin token of the data folder; one in another folder is searched when needed.
  * Returns 0 with the body in ret, or -errno with a message in err. An HTTP error returns the problem's detail.
  */
-int client_ask(const struct client_conf *conf, const char *method, const char *path, struct str body, struct buf *ret,
-               struct err *err);
+int client_request(const struct client_conf *conf, const char *method, const char *path, struct str body,
+                   struct buf *ret, struct err *err);
 /* GET with a composed path; limit_ms as in conf. */
 int client_get(const struct client_conf *conf, int64_t limit_ms, const struct buf *path, struct buf *ret,
                struct err *err);
@@ -46,16 +46,16 @@ bool client_known(const struct client_conf *conf); /* it names one, or a hub run
  * machine has no NVIDIA driver. */
 bool client_shows_hub(const struct client_conf *conf);
 /* It names one, or a local hub responds within a second. */
-bool client_hub_there(const struct client_conf *conf);
+bool client_hub_responds(const struct client_conf *conf);
 /* Parses a hub's response as JSON; its texts are safe for a terminal (base/plain.h). Returns NULL if invalid. */
 static inline json_t *client_json(struct str answer)
 {
-    return asking_json(answer);
+    return hub_request_json(answer);
 }
 /* Sends a request and expects one object: sets *ret, owned by the caller. raw gets the bytes. Returns 0, or -errno
  * with a message in err. */
-int client_ask_object(const struct client_conf *conf, const char *method, const char *path, struct str body,
-                      json_t **ret, struct buf *raw, struct err *err);
+int client_request_object(const struct client_conf *conf, const char *method, const char *path, struct str body,
+                          json_t **ret, struct buf *raw, struct err *err);
 /* Appends "?name=value" or "&name=value", escaped; nothing if value is NULL or empty. */
 void client_param(struct buf *path, const char *name, const char *value);
 /* The same for options by their space-separated names: a text as is, a choice by its word, a number, "true". */
@@ -64,10 +64,10 @@ void client_options(struct buf *path, const struct opt *opts, const void *conf, 
 /* The data folder of that hub, as reported by it. Returns false, with ret unchanged, if the hub is on another machine,
  * does not report it, or reports a folder that belongs to neither this user nor root. */
 bool client_folder(const struct client_conf *conf, char ret[4096]);
-const char *client_url(const struct client_conf *conf); /* the hub used by client_ask, without secrets */
+const char *client_url(const struct client_conf *conf); /* the hub used by client_request, without secrets */
 /* "… answered something else than a hub would". Returns -EREMOTEIO. */
 int client_no_hub(const struct client_conf *conf, struct err *err);
 /* The target for stream/: borrowed from conf and thread-local. Without its token. */
-struct asking_conf client_whom(const struct client_conf *conf);
+struct hub_request_conf client_hub_conf(const struct client_conf *conf);
 /* The token to send: flag or environment, file, or the local hub's token for its own user. Empty if none. */
 int client_token(const struct client_conf *conf, struct buf *ret, struct err *err);

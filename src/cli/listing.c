@@ -72,14 +72,14 @@ int listing_put(const struct hub_listing *l, json_t *answer, bool csv, struct bu
     return (int)json_array_size(list);
 }
 
-int listing_ask(const struct hub_listing *l, const struct client_conf *conf, enum list_how how, json_t **ret,
-                struct err *err)
+int listing_fetch(const struct hub_listing *l, const struct client_conf *conf, enum list_format how, json_t **ret,
+                  struct err *err)
 {
     AUTO_BUF raw = {0}, out = BUF_INIT(64u << 20);
 
     if (!l->path)
         return err_set(err, -EINVAL, "the request is too long");
-    int r = client_ask(conf, "GET", l->path, str_of(""), &raw, err);
+    int r = client_request(conf, "GET", l->path, str_of(""), &raw, err);
     if (r < 0)
         return r;
     if (how == LIST_SENT)

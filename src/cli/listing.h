@@ -40,15 +40,15 @@ struct hub_listing {
  * member is missing. */
 int listing_put(const struct hub_listing *l, json_t *answer, bool csv, struct buf *out);
 
-enum list_how {
+enum list_format {
     LIST_TABLE,
     LIST_CSV,  /* the same columns */
     LIST_JSON, /* the unchanged response */
     LIST_SENT, /* the same for a response that is not JSON */
 };
 /* Returns the exit code, or -errno with a message in err. ret (may be NULL): a JSON response, owned by the caller. */
-int listing_ask(const struct hub_listing *l, const struct client_conf *conf, enum list_how how, json_t **ret,
-                struct err *err);
+int listing_fetch(const struct hub_listing *l, const struct client_conf *conf, enum list_format how, json_t **ret,
+                  struct err *err);
 
 /* Members of an object: "" or 0 if missing. */
 const char *text_of(const json_t *o, const char *key);

@@ -13,7 +13,7 @@
 
 static const char *const leaves[] = {NULL, "demo"}; /* subfolders of the state folder with data of `muster up` */
 
-int local_hub_say(const char *dir, struct str addresses, struct err *err)
+int local_hub_write(const char *dir, struct str addresses, struct err *err)
 {
     AUTO_FREE char *path = mem_fmt("%s/hub.url", dir);
     return file_write(path, 0600, addresses.p, addresses.len, err);
@@ -150,14 +150,14 @@ int local_hub_token_in(const char *dir, const char *url, struct buf *ret, struct
     return hub_is(dir, url) == 1 ? read_token(dir, ret, err) : 0;
 }
 
-bool local_hub_is_ours(const char *dir)
+bool local_hub_is_trusted(const char *dir)
 {
     struct stat st;
     return lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0) &&
            !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-bool local_hub_is_here(const char *url)
+bool local_hub_is_local(const char *url)
 {
     struct place asked;
     return place_parse(str_of(url), &asked) && host_is_here(asked.host, false);

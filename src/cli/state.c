@@ -6,8 +6,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-int hub_state_ask(const struct client_conf *conf, const char *filter, const char *me, struct hub_state *ret,
-                  struct err *err)
+int hub_state_fetch(const struct client_conf *conf, const char *filter, const char *me, struct hub_state *ret,
+                    struct err *err)
 {
     AUTO_BUF json = {0};
     AUTO_BUF path = BUF_INIT(65536);
@@ -18,7 +18,7 @@ int hub_state_ask(const struct client_conf *conf, const char *filter, const char
         client_param(&path, "me", me);
     if (path.err)
         return err_set(err, -EINVAL, "the filter is too long");
-    int r = client_ask(conf, "GET", path.p, str_of(""), &json, err);
+    int r = client_request(conf, "GET", path.p, str_of(""), &json, err);
     if (r < 0)
         return r;
     struct read_state *s = &ret->read;

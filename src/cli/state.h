@@ -11,6 +11,6 @@ struct hub_state {
 };
 
 /* filter, me: parameters of /api/v1/state; NULL or "": all. ret must be zeroed; free it with hub_state_fini(). */
-int hub_state_ask(const struct client_conf *conf, const char *filter, const char *me, struct hub_state *ret,
-                  struct err *err);
+int hub_state_fetch(const struct client_conf *conf, const char *filter, const char *me, struct hub_state *ret,
+                    struct err *err);
 void hub_state_fini(struct hub_state *s);

@@ -12,9 +12,9 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "clickhouse/ask.h"
 #include "clickhouse/link.h"
 #include "clickhouse/rows.h"
+#include "clickhouse/samples_query.h"
 #include "clickhouse/schema.h"
 
 #define LOOK_TIMEOUT_MS 4000
@@ -76,7 +76,7 @@ static int run(struct click *c, const char *sql, struct str body, const char *se
         if (r < 0)
             return r;
     }
-    return click_ask(c->link, &q, ret ? ret : &none, err);
+    return click_query_run(c->link, &q, ret ? ret : &none, err);
 }
 
 static int make_tables(struct click *c, struct err *err)
@@ -269,7 +269,7 @@ static bool either_stops(void *arg)
 }
 
 /* Runs these queries with one SELECT per table. */
-static int ask_some(struct click *c, struct click_link *l, const struct archive_ask *v, size_t n,
+static int ask_some(struct click *c, struct click_link *l, const struct archive_query *v, size_t n,
                     const struct archive_out *out, struct err *err)
 {
     struct either e = {c, out};
@@ -286,7 +286,7 @@ static int ask_some(struct click *c, struct click_link *l, const struct archive_
                                     .timeout_ms = ASK_TIMEOUT_MS,
                                     .stop = either_stops,
                                     .arg = &e};
-            r = sql.err ? err_set(err, -E2BIG, "the query is too long") : click_ask(l, &q, &answer, err);
+            r = sql.err ? err_set(err, -E2BIG, "the query is too long") : click_query_run(l, &q, &answer, err);
             if (r == 0 && click_answer(buf_str(&answer), shape, v, n, out) < 0)
                 r = err_set(err, -EIO, "ClickHouse returned an invalid response");
         }
@@ -295,7 +295,7 @@ static int ask_some(struct click *c, struct click_link *l, const struct archive_
     return r;
 }
 
-static int click_bins(struct archive *a, const struct archive_ask *v, size_t n, const struct archive_out *out,
+static int click_bins(struct archive *a, const struct archive_query *v, size_t n, const struct archive_out *out,
                       struct err *err)
 {
     struct click *c = own(a);

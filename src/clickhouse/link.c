@@ -168,7 +168,7 @@ static int ask_host(struct click_link *l, const struct click_query *q, struct bu
     return tell_failure(l, l->curl.easy_perform(l->easy), before, err);
 }
 
-int click_ask(struct click_link *l, const struct click_query *q, struct buf *ret, struct err *err)
+int click_query_run(struct click_link *l, const struct click_query *q, struct buf *ret, struct err *err)
 {
     struct err first = {0};
     int r = -EIO;

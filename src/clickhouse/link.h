@@ -27,7 +27,7 @@ struct click_query {
  * Appends the response to ret, up to its limit. Returns 0; -ECANCELED; -E2BIG; -EIO with a message in err that names
  * the host.
  */
-int click_ask(struct click_link *l, const struct click_query *q, struct buf *ret, struct err *err);
+int click_query_run(struct click_link *l, const struct click_query *q, struct buf *ret, struct err *err);
 
 /* The first sentence of an error response, without prefix and suffix. */
 void click_failure(struct str answer, struct buf *out);

@@ -36,7 +36,7 @@ static struct str next_word(struct str *line)
 
 static int ask_line(struct click_link *l, const char *sql, struct buf *answer, struct str *ret, struct err *err)
 {
-    int r = click_ask(l, &(struct click_query){.sql = sql, .timeout_ms = TIMEOUT_MS}, answer, err);
+    int r = click_query_run(l, &(struct click_query){.sql = sql, .timeout_ms = TIMEOUT_MS}, answer, err);
 
     *ret = str_trim(buf_str(answer));
     return r;

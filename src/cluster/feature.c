@@ -137,7 +137,7 @@ static void take_settings(void *self, UNUSED void *next)
         return;
     conf_hash(&c->h->conf, hash);
     own_url(c, c->url);
-    hub_own_pin(c->h, pin);
+    hub_local_pin(c->h, pin);
     member_publish(c->m, c->url, hash, pin);
 }
 
@@ -162,7 +162,7 @@ static bool ask_leads_now(void *arg)
 
 static bool ask_gone(void *arg, int64_t hub)
 {
-    return member_gone(arg, hub);
+    return member_has_left(arg, hub);
 }
 
 static int64_t ask_id(void *arg, enum hub_ids of)
@@ -170,7 +170,7 @@ static int64_t ask_id(void *arg, enum hub_ids of)
     return member_next_id(arg, of);
 }
 
-static size_t ask_there(void *arg, struct other_hub *ret, size_t max)
+static size_t ask_there(void *arg, struct peer_hub *ret, size_t max)
 {
     struct member_stat st;
     size_t n = 0;
@@ -217,13 +217,13 @@ static int join_others(struct hub *h, const struct hub_conf *conf, struct store_
     r = member_open(&m, &mc, err);
     if (r < 0)
         return r;
-    h->others = (struct others){.leads = ask_leads,
-                                .next_id = ask_id,
-                                .part = ask_part,
-                                .there = ask_there,
-                                .stores = ask_stores,
-                                .leave = leave,
-                                .arg = m};
+    h->others = (struct hub_peers){.leads = ask_leads,
+                                   .next_id = ask_id,
+                                   .part = ask_part,
+                                   .there = ask_there,
+                                   .stores = ask_stores,
+                                   .leave = leave,
+                                   .arg = m};
     store->url = member_place(m);
     store->hub = member_id(m);
     store->leads = ask_leads_now;
@@ -237,9 +237,9 @@ static void *open_cluster(struct hub *h)
     return NEW(struct hub_cluster, .h = h, .m = h->others.arg);
 }
 
-static void tell_change(void *arg, const struct other_record *r)
+static void tell_change(void *arg, const struct peer_record *r)
 {
-    hub_news(arg, &(struct news){.kind = NEWS_RECORD, .now_ms = clock_wall_ms(), .record = r});
+    hub_publish(arg, &(struct hub_event){.kind = HUB_EVENT_RECORD, .now_ms = clock_wall_ms(), .record = r});
 }
 
 /* Before the other features load: they are notified about all changes from now on. */

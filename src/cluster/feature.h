@@ -1,4 +1,4 @@
-/* feature.h: other hubs on the same PostgreSQL server; other features use hub/others.h. */
+/* feature.h: other hubs on the same PostgreSQL server; other features use hub/peer_hubs.h. */
 #pragma once
 
 #include "hub/hub.h"

@@ -17,16 +17,16 @@
 #define IS_BEFORE(name) "UPDATE " name " SET changed = '0' WHERE " AHEAD
 enum { NEWS, OLDEST, NODES, HOLDS, NOTES, SETTINGS, MARKS, GONE, TIDY, COUNT };
 
-#define SINCE          " WHERE changed >= ?100::text::xid8 AND by_hub <> ?101 ORDER BY changed"
-#define OLDEST_RUNNING "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
-#define NEWS_OF(table) "EXISTS (SELECT FROM " table " WHERE changed >= ?1::text::xid8 AND by_hub <> ?2)"
+#define SINCE               " WHERE changed >= ?100::text::xid8 AND by_hub <> ?101 ORDER BY changed"
+#define OLDEST_RUNNING      "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+#define HUB_EVENT_OF(table) "EXISTS (SELECT FROM " table " WHERE changed >= ?1::text::xid8 AND by_hub <> ?2)"
 /* clang-format off */
 #define FORGET_AHEAD                                                                                                   \
     IS_BEFORE("nodes") IS_BEFORE("holds") IS_BEFORE("notes") IS_BEFORE("settings") IS_BEFORE("usage_marks")            \
     "DELETE FROM gone WHERE " AHEAD
 static const char *const texts[COUNT] = {
-    [NEWS] = "SELECT CASE WHEN " NEWS_OF("nodes") " OR " NEWS_OF("holds") " OR " NEWS_OF("notes")
-             " OR " NEWS_OF("settings") " OR " NEWS_OF("usage_marks") " OR " NEWS_OF("gone") " THEN 0 ELSE " OLDEST_RUNNING " END",
+    [NEWS] = "SELECT CASE WHEN " HUB_EVENT_OF("nodes") " OR " HUB_EVENT_OF("holds") " OR " HUB_EVENT_OF("notes")
+             " OR " HUB_EVENT_OF("settings") " OR " HUB_EVENT_OF("usage_marks") " OR " HUB_EVENT_OF("gone") " THEN 0 ELSE " OLDEST_RUNNING " END",
     [OLDEST] = "SELECT " OLDEST_RUNNING,
     [NODES] = "SELECT {nodes} FROM nodes" SINCE,
     [HOLDS] = "SELECT {holds} FROM holds" SINCE,

@@ -1,7 +1,7 @@
 /* ids.h: unique record ids across hubs, reserved from sequences in small blocks. */
 #pragma once
 
-#include "hub/others.h"
+#include "hub/peer_hubs.h"
 #include "sql/db.h"
 
 /* [*ret_first, *ret_end): above every existing one. */

@@ -503,7 +503,7 @@ int64_t member_part(const struct member *m, unsigned part)
 }
 
 /* Unknown hubs are not gone. */
-bool member_gone(struct member *m, int64_t hub)
+bool member_has_left(struct member *m, int64_t hub)
 {
     LOCKED(&m->lock);
     bool known = m->hubs_read && !m->away_since_ms;
@@ -568,7 +568,7 @@ static void give_changes(evutil_socket_t fd, UNUSED short what, void *arg)
     pthread_mutex_unlock(&m->lock);
     for (struct feed_item *i = items; i; i = i->next) {
         record_unpack(main_records[i->kind], i->bytes, &rec);
-        m->changed(m->changed_arg, &(struct other_record){i->kind, i->gone, &rec});
+        m->changed(m->changed_arg, &(struct peer_record){i->kind, i->gone, &rec});
     }
     free_items(items);
 }

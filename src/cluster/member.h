@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "hub/others.h"
+#include "hub/peer_hubs.h"
 #include "sql/lease.h"
 
 #define MEMBER_HUBS_MAX 64 /* maximum number listed */
@@ -40,11 +40,11 @@ const char *member_place(const struct member *m); /* for the store's connections
 /* Thread-safe. */
 bool member_leads(const struct member *m, int64_t *ret_epoch);
 int64_t member_part(const struct member *m, unsigned part); /* the epoch in which this hub has it; -1: it does not */
-bool member_gone(struct member *m, int64_t hub);            /* that hub holds no lease: it writes nothing any longer */
+bool member_has_left(struct member *m, int64_t hub);        /* that hub holds no lease: it writes nothing any longer */
 int64_t member_next_id(struct member *m, enum hub_ids of);  /* 0: none reserved, the server is unreachable */
 
 /* Call once the tables exist: from now on passes changes of other hubs to changed, on the loop thread. */
-typedef void member_changed_fn(void *arg, const struct other_record *r);
+typedef void member_changed_fn(void *arg, const struct peer_record *r);
 int member_follow(struct member *m, struct event_base *loop, member_changed_fn *changed, void *arg, struct err *err);
 void member_unfollow(struct member *m);
 /* Writes this hub's address, the hash of its settings and the pin of its TLS key to the table of hubs. */

@@ -28,7 +28,7 @@ static void put_hub(struct json *j, const struct hub_row *h, bool own)
 }
 
 /* A single hub is a list of one. */
-static enum reply_how get_hubs(struct api *a, UNUSED struct request *rq, struct reply *rp)
+static enum reply_mode get_hubs(struct api *a, UNUSED struct request *rq, struct reply *rp)
 {
     struct member *m = cluster_member(a->hub);
     struct member_stat st = {.n = m ? 0 : 1};

@@ -66,7 +66,7 @@ static int ask(const struct agent_conf *conf, int argc, char **argv)
         return fail(EXIT_USAGE, "that is too much to ask");
     if (!conf->state_dir)
         return fail(EXIT_REACH, "no folder for lasting state: set --state-dir, or HOME");
-    int r = control_ask(conf->state_dir, line.p, ASK_MS, &answer, &err);
+    int r = control_request(conf->state_dir, line.p, ASK_MS, &answer, &err);
     if (r < 0)
         return fail(r == -EREMOTEIO ? EXIT_USAGE : EXIT_REACH, err.msg);
     AUTO_BUF clean = BUF_INIT(plain_room(buf_str(&answer)));

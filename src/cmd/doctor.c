@@ -15,7 +15,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
-#include "store/aside.h"
+#include "store/quarantine.h"
 
 #define NODES_TOLD 10
 
@@ -175,14 +175,14 @@ static void ask_data(struct report *r, const char *dir)
 {
     char words[512];
     struct err err = {0};
-    struct aside_sum sum;
+    struct quarantine_summary sum;
     if (access(dir, R_OK | X_OK))
         return;
-    if (aside_check(dir, &err) < 0) {
+    if (data_folder_check(dir, &err) < 0) {
         say(r, FAIL, "data", "%s", err.msg);
-    } else if (aside_look(dir, &sum) == 0) {
+    } else if (quarantine_list(dir, &sum) == 0) {
         sum.no_records = false; /* an agent's folder has none; a hub's were reported above */
-        aside_words(&sum, words, sizeof(words));
+        quarantine_text(&sum, words, sizeof(words));
         if (words[0])
             say(r, NOTE, "data", "'%s': %s", dir, words);
     }
@@ -222,7 +222,7 @@ static void ask_wandb(struct report *r, const struct doctor_conf *conf)
     struct err err = {0};
     bool wrong = false;
 
-    if (client_ask(&conf->client, "GET", "/api/v1/wandb", str_of(""), &answer, &err) < 0)
+    if (client_request(&conf->client, "GET", "/api/v1/wandb", str_of(""), &answer, &err) < 0)
         return; /* an older hub, or not permitted */
     json_auto_t *j = client_json(buf_str(&answer));
     json_t *pulled = json_object_get(j, "pulled");
@@ -245,7 +245,7 @@ static void ask_nodes(struct report *r, const struct doctor_conf *conf)
     AUTO_BUF answer = {0};
     struct err err = {0};
     size_t i, told = 0;
-    if (client_ask(&conf->client, "GET", "/api/v1/nodes", str_of(""), &answer, &err) < 0)
+    if (client_request(&conf->client, "GET", "/api/v1/nodes", str_of(""), &answer, &err) < 0)
         return; /* not readable with this token */
     json_auto_t *all = client_json(buf_str(&answer));
     json_t *n;
@@ -276,9 +276,10 @@ static void ask_hub(struct report *r, const struct doctor_conf *conf)
     AUTO_BUF answer = {0};
     struct err err = {0};
     bool named = client_named(&conf->client);
-    if (client_ask(&conf->client, "GET", "/healthz", str_of(""), &answer, &err) < 0) {
+    if (client_request(&conf->client, "GET", "/healthz", str_of(""), &answer, &err) < 0) {
         if (named)
-            say(r, FAIL, "hub", "%s; check that it is running, that the address is right, and that no firewall blocks it", err.msg);
+            say(r, FAIL, "hub",
+                "%s; check that it is running, that the address is right, and that no firewall blocks it", err.msg);
         else
             say(r, NOTE, "hub", "none on this machine, none named with --hub");
         return;
@@ -287,7 +288,7 @@ static void ask_hub(struct report *r, const struct doctor_conf *conf)
     ask_notice(r, buf_str(&answer));
     AUTO_BUF who = {0};
     int64_t before = clock_wall_ms();
-    if (client_ask(&conf->client, "GET", "/api/v1/whoami", str_of(""), &who, &err) < 0) {
+    if (client_request(&conf->client, "GET", "/api/v1/whoami", str_of(""), &who, &err) < 0) {
         say(r, FAIL, "token", "%s", err.msg);
         return;
     }

@@ -53,7 +53,7 @@ static void say_where(void *arg)
     hub_addresses(c->hub, &out);
     if (hub_pin(c->hub))
         buf_addf(&out, "%s\n", hub_pin(c->hub));
-    if (local_hub_say(c->data, buf_str(&out), &err) < 0)
+    if (local_hub_write(c->data, buf_str(&out), &err) < 0)
         log_warn("hub", "the command line will need a token: %s", err.msg);
 }
 

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "store/aside.h"
+#include "store/quarantine.h"
 #include "store/records.h"
 
 static bool still_good(struct store *s, const char *path, enum role role)
@@ -24,7 +24,7 @@ static bool still_good(struct store *s, const char *path, enum role role)
 int local_start_empty(const char *dir, const char *area, struct err *err)
 {
     char to[ASIDE_NAME];
-    int r = aside_all(dir, to, err);
+    int r = quarantine_all(dir, to, err);
     if (r > 0)
         log_warn(area, "--start-empty: what was in '%s' is in '%s/%s' now; nodes need a token of this new hub", dir,
                  dir, to);

@@ -118,7 +118,7 @@ static void on_sources(void *arg)
     AUTO_BUF text = BUF_INIT(256u << 10);
     struct json j = json_on(&text);
     int64_t now = clock_mono_ms();
-    post_tell_labels(r->post);
+    post_send_labels(r->post);
     json_arr(&j, NULL);
     relay_sources(r->relay, &j);
     files_sources(r->files, &j);
@@ -129,7 +129,7 @@ static void on_sources(void *arg)
     r->said_ms = MAX(now, 1);
     buf_reset(&r->said);
     buf_addstr(&r->said, buf_str(&text));
-    post_tell_sources(r->post, &text);
+    post_send_sources(r->post, &text);
 }
 
 /* Three pipes per machine. */

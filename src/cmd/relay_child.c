@@ -105,7 +105,7 @@ static void renew(struct relay_child *t)
     struct err err = {0};
     char pin[64] = "";
     char *url = own_url(t->hub);
-    hub_own_pin(t->hub, pin);
+    hub_local_pin(t->hub, pin);
     bool moved = !t->url || strcmp(url, t->url) != 0 || strcmp(pin, t->pin) != 0;
     free(t->url);
     t->url = url;

@@ -242,10 +242,10 @@ static void print_link(char *url, char *pin, const char *data)
     struct err err = {0};
     if (!isatty(STDOUT_FILENO))
         return;
-    int r = client_ask(&conf, "POST", "/api/v1/once", str_of("{}"), &answer, &err);
+    int r = client_request(&conf, "POST", "/api/v1/once", str_of("{}"), &answer, &err);
     json_auto_t *o = r < 0 ? NULL : client_json(buf_str(&answer));
     const char *once = json_string_value(json_object_get(o, "once"));
-    json_auto_t *at = !once || client_ask(&conf, "GET", "/api/v1/install", str_of(""), &where, &err) < 0
+    json_auto_t *at = !once || client_request(&conf, "GET", "/api/v1/install", str_of(""), &where, &err) < 0
                           ? NULL
                           : client_json(buf_str(&where));
     const char *outside = json_string_value(json_object_get(at, "url")); /* NULL: only reachable from this machine */

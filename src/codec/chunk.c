@@ -27,7 +27,7 @@ struct loose_part { /* as chunk_part, but with separate bytes */
 
 #define BASE_CELLS (1u << 18) /* of a column that is kept as reference for others: 2 MB */
 
-struct kept_base {     /* a possible reference column */
+struct cached_base {   /* a possible reference column */
     bool there, every; /* every: all devices have all ticks */
     size_t part, n_devs;
     int64_t *v; /* [device][tick] */
@@ -56,8 +56,8 @@ struct chunk_writer {
     bool quick;
     int64_t *whole; /* of a tier's column: the maxima and the sums themselves, [device][tick] each */
     size_t cap_whole;
-    struct kept_base bases[LEAN_BASES];
-    struct lean lean;
+    struct cached_base bases[LEAN_BASES];
+    struct ref_coding lean;
     uint64_t *under, *rest; /* of a column with a reference: the reference where the column has values; the remainder */
     const uint64_t **under_of;
     size_t cap_under, cap_rest, cap_under_of;
@@ -97,7 +97,7 @@ void chunk_writer_free(struct chunk_writer *w)
              w->apart.n_idle);
     for (size_t i = 0; i < LEAN_BASES; i++)
         FREE_ALL(w->bases[i].v, w->bases[i].have);
-    lean_fini(&w->lean);
+    ref_fini(&w->lean);
     block_writer_free(w->block);
     numbers_free(w->numbers);
     free(w);
@@ -154,7 +154,7 @@ int chunk_begin(struct chunk_writer *w, unsigned lanes, const int64_t *ticks, si
     return w->head.err;
 }
 
-int chunk_usual(struct chunk_writer *w, unsigned lane, const int64_t *row)
+int chunk_set_defaults(struct chunk_writer *w, unsigned lane, const int64_t *row)
 {
     if (lane >= w->lanes || w->lanes < 2)
         return -E2BIG;
@@ -281,7 +281,7 @@ static void put_block(struct chunk_writer *w, const struct chunk_column *c, stru
     block_put(w->block, out, v, n, series, metric ? (metric + kind) * 2 + (w->lanes > 1) : 0, w->thorough);
 }
 
-/* ---- reference columns: see lean.h ---- */
+/* ---- reference columns: see ref_coding.h ---- */
 
 /* The devices are those of the previous column; of the first, all. */
 static bool as_before(const struct chunk_writer *w, const struct chunk_column *c)
@@ -297,12 +297,12 @@ static bool as_before(const struct chunk_writer *w, const struct chunk_column *c
 /* Keeps a column that was just added. */
 static void keep_base(struct chunk_writer *w, const struct chunk_column *c)
 {
-    unsigned at = w->lanes == 1 && !w->quick ? lean_base(c->key.no) : LEAN_BASES;
+    unsigned at = w->lanes == 1 && !w->quick ? ref_index(c->key.no) : LEAN_BASES;
     size_t words = chunk_words(w->n_ticks);
 
     if (at == LEAN_BASES || c->n_devs * w->n_ticks > BASE_CELLS)
         return;
-    struct kept_base *b = &w->bases[at];
+    struct cached_base *b = &w->bases[at];
     VEC_LEAST(b->v, b->cap_v, c->n_devs * w->n_ticks);
     VEC_LEAST(b->have, b->cap_have, c->n_devs * words);
     b->there = b->every = true;
@@ -320,10 +320,10 @@ static void keep_base(struct chunk_writer *w, const struct chunk_column *c)
 }
 
 /* The reference column: the same devices, and a value wherever the column has one. */
-static const struct kept_base *find_base(const struct chunk_writer *w, const struct chunk_column *c, bool *ret_sums)
+static const struct cached_base *find_base(const struct chunk_writer *w, const struct chunk_column *c, bool *ret_sums)
 {
-    uint16_t on = w->lanes == 1 && !w->quick ? lean_on(c->key.no, ret_sums) : 0;
-    const struct kept_base *b = on ? &w->bases[lean_base(on)] : NULL;
+    uint16_t on = w->lanes == 1 && !w->quick ? ref_metric(c->key.no, ret_sums) : 0;
+    const struct cached_base *b = on ? &w->bases[ref_index(on)] : NULL;
     size_t words = chunk_words(w->n_ticks);
 
     if (!b || !b->there || !as_before(w, c) || b->n_devs != c->n_devs ||
@@ -336,7 +336,7 @@ static const struct kept_base *find_base(const struct chunk_writer *w, const str
 }
 
 /* Collects the reference's values where the column has some, like take_lane. */
-static void take_under(struct chunk_writer *w, const struct chunk_column *c, const struct kept_base *b)
+static void take_under(struct chunk_writer *w, const struct chunk_column *c, const struct cached_base *b)
 {
     size_t n = w->n_ticks, series = 0, at = 0;
 
@@ -397,13 +397,13 @@ static bool put_split(struct chunk_writer *w, const struct chunk_column *c, size
     struct apart *a = &w->apart;
     size_t at = 0;
 
-    if (!lean_splits(w->under_of, w->n_of, series))
+    if (!ref_can_split(w->under_of, w->n_of, series))
         return false;
     take_apart(w, series);
-    if (!lean_take(&w->lean, false, a->v_of, a->under_of, a->n, a->series, w->rest))
+    if (!ref_encode(&w->lean, false, a->v_of, a->under_of, a->n, a->series, w->rest))
         return false;
-    lean_split(&w->lean, w->under_of, w->n_of, series);
-    lean_put(&w->lean, out, series);
+    ref_split(&w->lean, w->under_of, w->n_of, series);
+    ref_write(&w->lean, out, series);
     for (size_t k = 0; k < a->series; at += a->n[k++])
         a->v_of[k] = w->rest + at;
     put_block(w, c, out, BLOCK_BUSY, a->v_of, a->n, a->series);
@@ -416,15 +416,15 @@ static bool put_leaning(struct chunk_writer *w, const struct chunk_column *c, si
                         struct loose_part *part)
 {
     bool sums = false, split;
-    const struct kept_base *b = find_base(w, c, &sums);
+    const struct cached_base *b = find_base(w, c, &sums);
 
     if (!b || series == 0)
         return false;
     take_under(w, c, b);
     VEC_LEAST(w->rest, w->cap_rest, c->n_devs * w->n_ticks);
     split = !sums && c->key.no && put_split(w, c, series, out);
-    if (!split && !(c->key.no ? lean_take(&w->lean, sums, w->series, w->under_of, w->n_of, series, w->rest)
-                              : lean_same(&w->lean, w->series, w->under_of, w->n_of, series, w->rest)))
+    if (!split && !(c->key.no ? ref_encode(&w->lean, sums, w->series, w->under_of, w->n_of, series, w->rest)
+                              : ref_encode_const(&w->lean, w->series, w->under_of, w->n_of, series, w->rest)))
         return false;
     part->leans = w->n_parts - b->part;
     part->sums = sums || split;
@@ -432,7 +432,7 @@ static bool put_leaning(struct chunk_writer *w, const struct chunk_column *c, si
         return true;
     for (size_t k = 0, at = 0; k < series; at += w->n_of[k++])
         w->series[k] = w->rest + at;
-    lean_put(&w->lean, out, series);
+    ref_write(&w->lean, out, series);
     put_block(w, c, out, BLOCK_REST, w->series, w->n_of, series);
     return true;
 }

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "codec/block.h"
-#include "codec/lean.h"
+#include "codec/ref_coding.h"
 
 #define CHUNK_VERSION     4 /* versions 1 to 3 are still readable */
 #define CHUNK_TICKS_MAX   (1u << 20)
@@ -49,7 +49,7 @@ void chunk_writer_free(struct chunk_writer *w);
 int chunk_begin(struct chunk_writer *w, unsigned lanes, const int64_t *ticks, size_t n_ticks, const struct str *devices,
                 size_t n_devices);
 /* Call right after chunk_begin: the lane's usual value at each tick. Cells with that value cost nothing. */
-int chunk_usual(struct chunk_writer *w, unsigned lane, const int64_t *row);
+int chunk_set_defaults(struct chunk_writer *w, unsigned lane, const int64_t *row);
 void chunk_thorough(struct chunk_writer *w, bool on); /* from now on: a little smaller and slower */
 void chunk_quick(struct chunk_writer *w, bool on);    /* from now on: fast to read, see block_quick() */
 int chunk_add(struct chunk_writer *w, const struct chunk_column *c);
@@ -105,7 +105,7 @@ struct chunk_cells {
     size_t cap_flat, cap_present, cap_shape;
     struct buf room[2];
     void *zstd;
-    struct lean lean;
+    struct ref_coding lean;
     struct chunk_base *base; /* LEAN_BASES reference columns; NULL: not needed so far */
     unsigned next_base;
 };

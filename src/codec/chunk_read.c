@@ -299,20 +299,20 @@ static void no_values(int64_t *v, const uint64_t *h, size_t i, size_t end)
         v[i] = h[i / 64] >> (i % 64) & 1 ? v[i] : 0;
 }
 
-struct lane_how {
+struct lane_mode {
     unsigned lane;
     bool zero, row;       /* zero: not stored; row: a number per series, and no block */
     const int64_t *usual; /* or NULL */
 };
 
-static bool get_block(struct rd *r, struct chunk_cells *c, const struct lane_how *how, uint64_t *ret, const size_t *n,
+static bool get_block(struct rd *r, struct chunk_cells *c, const struct lane_mode *how, uint64_t *ret, const size_t *n,
                       size_t n_series, const struct block_part *part)
 {
     return how->row ? ints_get(r, (int64_t *)ret, n_series) == 0 : block_get_part(&c->block, r, ret, n, n_series, part);
 }
 
 /* If every device has every tick, the usual case: decodes each value to its final position. */
-static bool get_lane_full(struct rd *r, struct chunk_cells *c, const struct lane_how *how,
+static bool get_lane_full(struct rd *r, struct chunk_cells *c, const struct lane_mode *how,
                           const struct chunk_want *want)
 {
     unsigned lane = how->lane;
@@ -342,7 +342,7 @@ static bool get_lane_full(struct rd *r, struct chunk_cells *c, const struct lane
 }
 
 /* Decodes devices [first, last) of a lane; none: skips it. */
-static bool get_lane(struct rd *r, struct chunk_cells *c, const struct lane_how *how, const struct chunk_want *want)
+static bool get_lane(struct rd *r, struct chunk_cells *c, const struct lane_mode *how, const struct chunk_want *want)
 {
     bool wanted = want->lanes >> how->lane & 1;
     size_t first = wanted ? want->first : 0, last = wanted ? want->last : 0;
@@ -534,7 +534,7 @@ static bool get_split(struct rd *r, struct chunk_cells *c, const struct chunk_ce
     VEC_LEAST(c->flat, c->cap_flat, c->n_devs * c->n_ticks);
     if (!get_half(r, c, false, need, c->flat, &busy) || !get_half(r, c, true, need, c->flat + busy, &idle))
         return false;
-    struct lean_parts at = {.busy = c->flat, .idle = c->flat + busy};
+    struct ref_parts at = {.busy = c->flat, .idle = c->flat + busy};
     for (size_t k = 0; k < need->last; k++) {
         if (!c->present[k]) {
             memset(c->v + k * c->n_ticks, 0, c->n_ticks * sizeof(*c->v));
@@ -543,7 +543,7 @@ static bool get_split(struct rd *r, struct chunk_cells *c, const struct chunk_ce
         at.n_busy = (size_t)c->lean.busy[series++];
         at.n_idle = c->present[k] - at.n_busy;
         if (k >= need->first &&
-            !lean_join(&c->lean, slope, &at, c->v + k * c->n_ticks, chunk_lane(base, k, 0),
+            !ref_merge(&c->lean, slope, &at, c->v + k * c->n_ticks, chunk_lane(base, k, 0),
                        c->present[k] < c->n_ticks ? c->have + k * words : NULL, need->to, need->to == c->n_ticks))
             return false;
         slope += at.n_busy > 0;
@@ -563,16 +563,16 @@ static bool get_leaning(struct rd *r, const struct chunk *from, struct chunk_cel
 
     for (size_t k = 0; k < c->n_devs; k++)
         series += c->present[k] > 0;
-    if (!base || !lean_get(&c->lean, r, from->columns[column].sums, series))
+    if (!base || !ref_read(&c->lean, r, from->columns[column].sums, series))
         return false;
     if (c->lean.split)
         return get_split(r, c, &base->cells, &need);
-    if (!get_lane(r, c, &(struct lane_how){0}, &need))
+    if (!get_lane(r, c, &(struct lane_mode){0}, &need))
         return false;
     for (size_t k = series = 0; k < need.last; k++) {
         if (k >= need.first && c->present[k])
-            lean_undo(&c->lean, series, c->v + k * c->n_ticks, chunk_lane(&base->cells, k, 0),
-                      c->present[k] < c->n_ticks ? c->have + k * words : NULL, need.from, need.to);
+            ref_decode(&c->lean, series, c->v + k * c->n_ticks, chunk_lane(&base->cells, k, 0),
+                       c->present[k] < c->n_ticks ? c->have + k * words : NULL, need.from, need.to);
         series += c->present[k] > 0;
     }
     return true;
@@ -642,7 +642,7 @@ static bool get_tier(struct rd *r, const struct chunk *from, struct chunk_cells 
     bool sum = t.marks & MARK_SUM && want->lanes >> LANE_SUM & 1;
     need.lanes |= (most || sum ? 1u << LANE_MIN : 0) | (sum ? 1u << LANE_COUNT : 0);
     for (unsigned lane = 0; lane < LANES && need.lanes >> lane; lane++) {
-        struct lane_how how = {lane, t.zero >> lane & 1, c->n_ticks == 1, from->usual[lane]};
+        struct lane_mode how = {lane, t.zero >> lane & 1, c->n_ticks == 1, from->usual[lane]};
         if (lane == LANE_LAST && t.last_is_most)
             continue;
         if (!(full ? get_lane_full : get_lane)(r, c, &how, &need))
@@ -670,7 +670,7 @@ static bool get_column(struct rd *r, const struct chunk *from, struct chunk_cell
     unsigned zero = c->lanes > 1 ? rd_u8(r) : 0;
     bool full = !ANY(c->n_devs, k, c->present[k] < c->n_ticks);
     for (unsigned lane = 0; lane < c->lanes && want->lanes >> lane; lane++) {
-        struct lane_how how = {lane, zero >> lane & 1, false, from->usual[lane]};
+        struct lane_mode how = {lane, zero >> lane & 1, false, from->usual[lane]};
         if (!(full && c->lanes > 1 ? get_lane_full : get_lane)(r, c, &how, want))
             return false;
     }
@@ -752,7 +752,7 @@ void chunk_cells_fini(struct chunk_cells *c)
     for (size_t i = 0; i < LEAN_BASES && c->base; i++)
         chunk_cells_fini(&c->base[i].cells);
     FREE_ALL(c->v, c->have, c->flat, c->present, c->shape, c->base);
-    lean_fini(&c->lean);
+    ref_fini(&c->lean);
     block_reader_fini(&c->block);
     buf_fini(&c->room[0]);
     buf_fini(&c->room[1]);

@@ -199,7 +199,7 @@ int ints_put(struct buf *out, const int64_t *v, size_t n)
     uint8_t *end = put_planned(at, v, n, &p);
     assert(end == at + p.size);
     (void)end;
-    buf_took(out, p.size);
+    buf_appended(out, p.size);
     return 0;
 }
 

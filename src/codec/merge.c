@@ -120,10 +120,10 @@ static int merge_usual(struct merge *m, struct chunk_writer *w)
             pos[row] = MAX(pos[row], lane_pos(b.last_ms, m->ticks[row], tier_bin_ms(m->tier)));
         }
     }
-    r = chunk_usual(w, LANE_COUNT, count);
+    r = chunk_set_defaults(w, LANE_COUNT, count);
     if (r == 0)
-        r = chunk_usual(w, LANE_LAST, last);
-    return r < 0 ? r : chunk_usual(w, LANE_POS, pos);
+        r = chunk_set_defaults(w, LANE_LAST, last);
+    return r < 0 ? r : chunk_set_defaults(w, LANE_POS, pos);
 }
 
 static void merge_devs(struct merge *m)

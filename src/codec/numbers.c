@@ -323,7 +323,7 @@ static void put_sized(struct numbers *x, struct buf *out, const uint64_t *v, siz
             pack(&k, v[i] & (width == 64 ? UINT64_MAX : (1ull << width) - 1), width);
     }
     pack_end(&k);
-    buf_took(out, len);
+    buf_appended(out, len);
 }
 
 void numbers_put(struct numbers *x, struct buf *out, const uint64_t *v, size_t n, const struct numbers_plan *p)
@@ -347,7 +347,7 @@ void numbers_put(struct numbers *x, struct buf *out, const uint64_t *v, size_t n
         for (size_t i = 0; i < n; i++)
             pack(&k, v[i] & mask, p->low);
         pack_end(&k);
-        buf_took(out, len);
+        buf_appended(out, len);
     }
     for (unsigned shift = p->low; shift < p->width; shift += 8) {
         for (size_t i = 0; i < n; i++)

@@ -15,7 +15,7 @@ struct tseries {
 };
 #define CUSTOM_BASE 0x10000u
 
-struct taken { /* a column of a batch, and the destination of its values: likely the same for the next batch */
+struct batch_column { /* a column of a batch, and the destination of its values: likely the same for the next batch */
     uint16_t slot, metric;
     uint32_t series;
 };
@@ -39,7 +39,7 @@ struct table {
     bool has_facts;
     uint32_t *dev_of, *name_of; /* index + 1 */
     size_t n_dev_of, n_name_of;
-    struct taken *taken; /* columns of the last batch */
+    struct batch_column *taken; /* columns of the last batch */
     size_t n_taken, cap_taken;
     /* for writing */
     struct order *order;
@@ -195,7 +195,7 @@ static void take_columns(struct table *t, const struct batch *b, const struct no
     for (size_t k = 0; k < b->n_columns; k++) {
         const struct column *c = &b->columns[k];
         uint32_t at = table_series(t, table_dev(t, facts, c->slot), table_metric(t, facts, c->metric));
-        VEC_ADD(t->taken, t->n_taken, t->cap_taken, (struct taken){c->slot, c->metric, at});
+        VEC_ADD(t->taken, t->n_taken, t->cap_taken, (struct batch_column){c->slot, c->metric, at});
     }
 }
 
@@ -455,7 +455,7 @@ static int write_span(struct table *t, struct chunk_writer *w, int tier, const s
         names[i] = str_of(t->devs[i]);
     int r = chunk_begin(w, c->lanes, c->ticks, c->n_ticks, names, t->n_devs);
     for (size_t i = 0; i < ARRAY_LEN(usual) && r == 0 && tier != TIER_RAW; i++)
-        r = chunk_usual(w, usual[i], c->usual + usual[i] * c->n_ticks);
+        r = chunk_set_defaults(w, usual[i], c->usual + usual[i] * c->n_ticks);
     for (size_t i = 0; i < t->n_series && r == 0;)
         r = write_column(t, w, tier, o, n, c, &i);
     if (r < 0)

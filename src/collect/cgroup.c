@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "collect/collect.h"
-#include "collect/who.h"
+#include "collect/proc_info.h"
 
 #define ID_LEN   64 /* hex digits of a container id */
 #define PATH_LEN 4096

@@ -20,8 +20,8 @@
 #include "collect/device_slots.h"
 #include "collect/piped.h"
 #include "collect/proc_cpu.h"
+#include "collect/proc_info.h"
 #include "collect/proc_table.h"
-#include "collect/who.h"
 #include "model/state.h"
 
 #define SOURCES_MAX    8
@@ -52,7 +52,7 @@ struct child {
     size_t n_sources;
     struct source sources[SOURCES_MAX];
     struct device_slots slots;
-    struct who *who;
+    struct proc_info *who;
     struct proc_cpu *cpu;
     struct proc_table proc_table;
     struct proc_list procs_sent;
@@ -157,7 +157,7 @@ static int child_ask(void *arg, int32_t pid, struct proc_fact *ret)
 {
     struct child *c = arg;
 
-    return who_ask(c->who, pid, c->slots.at_ms, ret);
+    return proc_info_fetch(c->who, pid, c->slots.at_ms, ret);
 }
 
 /* Waits shortly for names that are still being looked up, then fills the list again, so that it is sent once. */
@@ -166,8 +166,8 @@ static void child_who(struct child *c)
     const struct proc_list *l = &c->proc_table.procs;
 
     proc_table_fill(&c->proc_table, &c->slots, child_ask, c);
-    if (ANY(l->n, i, l->v[i].uid >= 0 && !l->v[i].user[0]) && !who_settle(c->who, 0) &&
-        who_settle(c->who, NAMES_WAIT_MS))
+    if (ANY(l->n, i, l->v[i].uid >= 0 && !l->v[i].user[0]) && !proc_info_wait(c->who, 0) &&
+        proc_info_wait(c->who, NAMES_WAIT_MS))
         proc_table_fill(&c->proc_table, &c->slots, child_ask, c);
 }
 
@@ -369,7 +369,7 @@ static void child_fini(struct child *c)
         reading_fini(&c->sources[i].reading);
     }
     device_slots_fini(&c->slots);
-    who_free(c->who);
+    proc_info_free(c->who);
     proc_cpu_free(c->cpu);
     proc_table_fini(&c->proc_table);
     proc_list_fini(&c->procs_sent);
@@ -391,7 +391,7 @@ static int child_loop(struct child *c)
         }
         int64_t now_ms = clock_wall_ms(), mono = clock_mono_ms();
         if (mono - c->swept_mono > SWEEP_MS) {
-            who_sweep(c->who, now_ms);
+            proc_info_expire(c->who, now_ms);
             c->swept_mono = mono;
         }
         if (mono >= settled_mono) {
@@ -433,8 +433,8 @@ int child_run(int fd, const struct collector_ops *const *table, const char *coll
     for (size_t i = 0; table[i]; i++)
         if (c->choice.use >> i & 1 && c->n_sources < SOURCES_MAX)
             c->sources[c->n_sources++].ops = table[i];
-    c->who = who_new(proc_root, conf->cmdline);
-    who_set_pods(c->who, "/var/log/pods");
+    c->who = proc_info_new(proc_root, conf->cmdline);
+    proc_info_set_pods(c->who, "/var/log/pods");
     c->cpu = proc_cpu_new(proc_root);
     child_take(c, true);
     r = child_loop(c);

@@ -10,7 +10,7 @@
 #include "model/batch.h"
 #include "model/fact.h"
 
-/* A process on a device as reported by the driver; who.c adds the rest. */
+/* A process on a device as reported by the driver; proc_info.c adds the rest. */
 struct raw_use {
     int32_t pid;
     uint8_t kind;

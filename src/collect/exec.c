@@ -173,7 +173,7 @@ static void command_look(struct entry *e, struct reading *ret, int64_t mono)
         e->heard_ms = mono;
         e->bytes += at;
     }
-    piped_taken(&e->p, at);
+    piped_consumed(&e->p, at);
     if (r == 1)
         command_stop(e, mono, e->p.status ? piped_words(e->p.status, words) : "");
     else if (r == -ENOBUFS || e->bytes > EXEC_BYTES_MAX)

@@ -38,9 +38,9 @@ struct collector {
     bool dear;            /* and expensive ones are among them */
     struct bits unwanted; /* when picky */
     size_t n_asks;
-    struct nvml_ask *asks; /* room for one per device of the list */
-    int64_t asleep_ms;     /* when to check again which GPUs sleep */
-    size_t n_procs;        /* room of procs, in records of the longest kind */
+    struct nvml_query *asks; /* room for one per device of the list */
+    int64_t asleep_ms;       /* when to check again which GPUs sleep */
+    size_t n_procs;          /* room of procs, in records of the longest kind */
     char *procs;
     /* letting go of GPUs that may sleep */
     bool resting;
@@ -227,12 +227,12 @@ static int maybe_rest(struct collector *c, const struct reading *r, int64_t now_
 
 /* ---- one tick of one device ---- */
 
-static void read_memory(struct nvml_ask *a)
+static void read_memory(struct nvml_query *a)
 {
     struct nvml_memory_v2 m = {.version = NVML_MEMORY_V2};
     struct nvml_memory_v1 old;
     int rc = 3;
-    if (!nvml_may_ask(a, M_mem_used))
+    if (!nvml_can_query(a, M_mem_used))
         return;
     if (a->lib->memory_v2 && !bits_has(a->absent, M_mem_reserved)) {
         rc = a->lib->memory_v2(a->handle, &m);
@@ -247,14 +247,14 @@ static void read_memory(struct nvml_ask *a)
     nvml_answer(a, M_mem_total, rc, (int64_t)m.total);
 }
 
-static void read_gpu(struct nvml_ask *a)
+static void read_gpu(struct nvml_query *a)
 {
     const struct nvml *lib = a->lib;
     struct nvml_utilization util;
     struct nvml_field temp = {.id = NVML_FIELD_MEM_TEMP};
     nvml_u64 reasons;
     unsigned period;
-    if (lib->utilization && nvml_may_ask(a, M_util)) {
+    if (lib->utilization && nvml_can_query(a, M_util)) {
         int rc = lib->utilization(a->handle, &util);
         nvml_answer(a, M_util, rc, rc ? 0 : (int64_t)MIN(util.gpu, 100u) * 100);
         nvml_answer(a, M_mem_util, rc, rc ? 0 : (int64_t)MIN(util.memory, 100u) * 100);
@@ -267,11 +267,11 @@ static void read_gpu(struct nvml_ask *a)
     NVML_ASK(a, M_pstate, 1, pstate, &u);
     NVML_ASK(a, M_enc, 100, encoder, &u, &period);
     NVML_ASK(a, M_dec, 100, decoder, &u, &period);
-    if (lib->reasons && nvml_may_ask(a, M_throttle)) {
+    if (lib->reasons && nvml_can_query(a, M_throttle)) {
         int rc = lib->reasons(a->handle, &reasons);
         nvml_answer(a, M_throttle, rc, rc ? 0 : (int64_t)reasons);
     }
-    if (lib->fields && nvml_may_ask(a, M_temp_mem)) {
+    if (lib->fields && nvml_can_query(a, M_temp_mem)) {
         int rc = lib->fields(a->handle, 1, &temp);
         rc = rc ? rc : temp.rc;
         nvml_answer(a, M_temp_mem, rc, rc ? 0 : nvml_number(temp.type, temp.value) * 1000);
@@ -302,7 +302,7 @@ static bool add_use(struct device_reading *r, uint8_t kind, const char *record)
     return true;
 }
 
-static bool read_list(struct collector *c, struct nvml_dev *d, struct nvml_ask *a, struct device_reading *r,
+static bool read_list(struct collector *c, struct nvml_dev *d, struct nvml_query *a, struct device_reading *r,
                       uint8_t kind, int (*list)(nvml_handle, unsigned *, void *), size_t stride)
 {
     unsigned n = 0;
@@ -317,14 +317,14 @@ static bool read_list(struct collector *c, struct nvml_dev *d, struct nvml_ask *
         n = (unsigned)c->n_procs;
         rc = list(a->handle, &n, c->procs);
     }
-    if (nvml_heard(a, rc) != NVML_GOOD)
+    if (nvml_note_result(a, rc) != NVML_GOOD)
         return nvml_judge(rc) != NVML_ABSENT;
     for (size_t i = 0; i < MIN((size_t)n, c->n_procs); i++)
         d->n_hidden += !add_use(r, kind, c->procs + i * stride);
     return true;
 }
 
-static void read_lists(struct collector *c, struct nvml_dev *d, struct nvml_ask *a, struct device_reading *r)
+static void read_lists(struct collector *c, struct nvml_dev *d, struct nvml_query *a, struct device_reading *r)
 {
     const struct nvml *lib = a->lib;
     const struct {
@@ -348,7 +348,7 @@ static void read_lists(struct collector *c, struct nvml_dev *d, struct nvml_ask 
  * Reads the processes on the device. A process that starts or ends changes the memory in use, and the lists cost as
  * much as the rest of a tick. So while the memory in use stays the same, the lists are read only every SELDOM_MS.
  */
-static void read_uses(struct collector *c, struct nvml_dev *d, struct nvml_ask *a, struct device_reading *r,
+static void read_uses(struct collector *c, struct nvml_dev *d, struct nvml_query *a, struct device_reading *r,
                       int64_t now_ms)
 {
     int64_t mem = sample_has(a->sample, M_mem_used) ? a->sample->v[M_mem_used] : -1;
@@ -393,10 +393,10 @@ static void add_event(struct reading *r, size_t slot, int kind, int64_t code, in
 }
 
 /* Fills out with the readings of device i; a holds the result of the calls. */
-static void read_dev(struct collector *c, size_t i, struct device_reading *out, struct nvml_ask *a, int64_t now_ms)
+static void read_dev(struct collector *c, size_t i, struct device_reading *out, struct nvml_query *a, int64_t now_ms)
 {
     struct nvml_dev *d = c->list.v[i];
-    *a = (struct nvml_ask){.lib = &c->lib, .handle = d->handle, .absent = &d->absent, .sample = &out->sample};
+    *a = (struct nvml_query){.lib = &c->lib, .handle = d->handle, .absent = &d->absent, .sample = &out->sample};
     out->fact = d->fact;
     if (!d->handle)
         return;
@@ -448,10 +448,10 @@ static struct outcome read_all(struct collector *c, struct reading *r, int64_t n
         c->n_asks = c->list.n;
         c->asks = mem_grow(c->asks, c->n_asks, sizeof(c->asks[0]));
     }
-    struct nvml_ask *asks = c->asks;
+    struct nvml_query *asks = c->asks;
     int64_t clock_hz = 0; /* a MIG instance has its GPU's, which comes before it */
     for (size_t i = 0; i < c->list.n; i++) {
-        struct nvml_ask *a = &asks[i];
+        struct nvml_query *a = &asks[i];
         read_dev(c, i, reading_add(r), a, now_ms);
         const struct sample *s = &r->devices[i].sample;
         if (!c->list.v[i]->parent)
@@ -467,7 +467,7 @@ static struct outcome read_all(struct collector *c, struct reading *r, int64_t n
         o = (struct outcome){.worst = NVML_DEAD, .rc = NVML_UNKNOWN};
     for (size_t i = 0; i < c->list.n; i++) {
         struct nvml_dev *d = c->list.v[i];
-        const struct nvml_ask *a = &asks[i];
+        const struct nvml_query *a = &asks[i];
         bool dumb = a->unknown && !a->good;
         if (o.worst == NVML_GOOD && d->handle && !d->parent && (a->worst == NVML_LOST || dumb)) {
             lose(c, i, dumb ? NVML_UNKNOWN : a->rc, &r->devices[i], now_ms);
@@ -481,7 +481,7 @@ static struct outcome read_all(struct collector *c, struct reading *r, int64_t n
 /* Reads the events of the driver. Returns true if MIG instances were added or removed. */
 static bool read_news(struct collector *c, struct reading *r)
 {
-    struct nvml_news news;
+    struct nvml_event_list news;
     bool mig = false;
     while (nvml_events_next(c->events, &news)) {
         if (news.type == NVML_EVENT_XID) {

@@ -108,12 +108,12 @@ int nvml_mig_sms(const struct nvml *lib, nvml_handle instance)
     return (int)at.sms;
 }
 
-bool nvml_may_ask(const struct nvml_ask *a, enum metric m)
+bool nvml_can_query(const struct nvml_query *a, enum metric m)
 {
     return a->worst == NVML_GOOD && !bits_has(a->absent, m);
 }
 
-enum nvml_verdict nvml_heard(struct nvml_ask *a, int rc)
+enum nvml_verdict nvml_note_result(struct nvml_query *a, int rc)
 {
     enum nvml_verdict v = nvml_judge(rc);
     a->good |= rc == 0;
@@ -125,16 +125,16 @@ enum nvml_verdict nvml_heard(struct nvml_ask *a, int rc)
     return v;
 }
 
-void nvml_answer(struct nvml_ask *a, enum metric m, int rc, int64_t v)
+void nvml_answer(struct nvml_query *a, enum metric m, int rc, int64_t v)
 {
-    enum nvml_verdict verdict = nvml_heard(a, rc);
+    enum nvml_verdict verdict = nvml_note_result(a, rc);
     if (verdict == NVML_GOOD)
         sample_set(a->sample, m, v);
     else if (verdict == NVML_ABSENT)
         bits_set(a->absent, m);
 }
 
-void nvml_ask_limits(struct nvml_ask *a)
+void nvml_query_limits(struct nvml_query *a)
 {
     NVML_ASK(a, M_power_limit, 1, power_limit, &u);
     NVML_ASK(a, M_power_default, 1, power_default, &u);

@@ -82,7 +82,7 @@ int nvml_mig_slots(const struct nvml *lib, nvml_handle gpu);
 int nvml_mig_sms(const struct nvml *lib, nvml_handle instance);
 
 /* A round of calls to one device. After the device or the driver is lost, the remaining calls are skipped. */
-struct nvml_ask {
+struct nvml_query {
     const struct nvml *lib;
     nvml_handle handle;
     struct bits *absent;
@@ -91,19 +91,19 @@ struct nvml_ask {
     int rc;                  /* the code behind worst */
     bool good, unknown;      /* good: some call succeeded; unknown: some call returned NVML_UNKNOWN */
 };
-bool nvml_may_ask(const struct nvml_ask *a, enum metric m);
-enum nvml_verdict nvml_heard(struct nvml_ask *a, int rc); /* remember it if it is bad for the whole device */
+bool nvml_can_query(const struct nvml_query *a, enum metric m);
+enum nvml_verdict nvml_note_result(struct nvml_query *a, int rc); /* remember it if it is bad for the whole device */
 /* Handles the result of one call: sets the value, or marks the metric as absent for this device. */
-void nvml_answer(struct nvml_ask *a, enum metric m, int rc, int64_t v);
+void nvml_answer(struct nvml_query *a, enum metric m, int rc, int64_t v);
 /* Reads one number into u: NVML_ASK(a, M_power, 1, power, &u). */
 #define NVML_ASK(a, m, scale, call, ...)                                                                               \
     do {                                                                                                               \
         unsigned u = 0;                                                                                                \
-        if ((a)->lib->call && nvml_may_ask(a, m)) {                                                                    \
+        if ((a)->lib->call && nvml_can_query(a, m)) {                                                                  \
             int rc_ = (a)->lib->call((a)->handle, __VA_ARGS__);                                                        \
             nvml_answer(a, m, rc_, (int64_t)u *(scale));                                                               \
         }                                                                                                              \
     } while (0)
 
 /* Reads values that rarely change (power limit, highest clocks, PCIe link) for the first sample of a device. */
-void nvml_ask_limits(struct nvml_ask *a);
+void nvml_query_limits(struct nvml_query *a);

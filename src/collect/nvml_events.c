@@ -20,7 +20,7 @@ struct nvml_events {
     atomic_bool stop;
     pthread_mutex_t lock;
     size_t first, count; /* of queue, under lock */
-    struct nvml_news queue[QUEUE];
+    struct nvml_event_list queue[QUEUE];
 };
 
 static void put(struct nvml_events *e, const struct nvml_event *ev)
@@ -30,7 +30,7 @@ static void put(struct nvml_events *e, const struct nvml_event *ev)
         return;
     LOCKED(&e->lock);
     if (e->count < QUEUE) /* a storm repeats itself: the first events suffice */
-        e->queue[(e->first + e->count++) % QUEUE] = (struct nvml_news){clock_wall_ms(), ev->type, ev->data, i};
+        e->queue[(e->first + e->count++) % QUEUE] = (struct nvml_event_list){clock_wall_ms(), ev->type, ev->data, i};
 }
 
 static void events_main(void *arg)
@@ -78,7 +78,7 @@ struct nvml_events *nvml_events_start(const struct nvml *lib, struct nvml_dev *c
     return e;
 }
 
-bool nvml_events_next(struct nvml_events *e, struct nvml_news *ret)
+bool nvml_events_next(struct nvml_events *e, struct nvml_event_list *ret)
 {
     if (!e)
         return false;

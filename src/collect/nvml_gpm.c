@@ -53,7 +53,7 @@ static bool is_old(const struct nvml *lib, const struct nvml_dev *d)
 }
 
 /* Selects the metrics to query into q, and their rows of the table into rows. */
-static void choose(const struct nvml_ask *a, const struct nvml_dev *d, struct nvml_gpm_get *q, size_t *rows)
+static void choose(const struct nvml_query *a, const struct nvml_dev *d, struct nvml_gpm_get *q, size_t *rows)
 {
     for (size_t i = 0; i < ARRAY_LEN(gpm_metrics); i++) {
         bool util = d->parent && gpm_metrics[i].m == M_active; /* requested below */
@@ -72,7 +72,7 @@ static int64_t scaled(double v, double scale)
 }
 
 /* Sets the requested values in the sample. A MIG instance gets its utilisation here: the driver has no other source. */
-static void take_values(struct nvml_ask *a, struct nvml_dev *d, const struct nvml_gpm_get *q, const size_t *rows)
+static void take_values(struct nvml_query *a, struct nvml_dev *d, const struct nvml_gpm_get *q, const size_t *rows)
 {
     bool any = false, refused = false;
     for (unsigned i = 0; i < q->count; i++) {
@@ -90,7 +90,7 @@ static void take_values(struct nvml_ask *a, struct nvml_dev *d, const struct nvm
 }
 
 /* Sets the values computed from them. */
-static void take_work(struct nvml_ask *a, const struct nvml_dev *d)
+static void take_work(struct nvml_query *a, const struct nvml_dev *d)
 {
     const struct gpu_peak *peak = gpu_peak_of(d->fact.name);
     int64_t v;
@@ -101,7 +101,7 @@ static void take_work(struct nvml_ask *a, const struct nvml_dev *d)
         sample_set(a->sample, M_flops, v);
 }
 
-bool nvml_gpm_read(struct nvml_ask *a, struct nvml_dev *d)
+bool nvml_gpm_read(struct nvml_query *a, struct nvml_dev *d)
 {
     const struct nvml *lib = a->lib;
     struct nvml_dear *dear = &d->dear;
@@ -113,7 +113,7 @@ bool nvml_gpm_read(struct nvml_ask *a, struct nvml_dev *d)
         return false;
     int rc = d->parent ? lib->gpm_mig_sample(d->parent, d->gi, dear->gpm_sample[1])
                        : lib->gpm_sample(d->handle, dear->gpm_sample[1]);
-    enum nvml_verdict v = nvml_heard(a, rc);
+    enum nvml_verdict v = nvml_note_result(a, rc);
     if (v != NVML_GOOD) {
         dear->gpm_begun = false;
         dear->gpm_refused = rc == NVML_NO_PERMISSION;
@@ -134,7 +134,7 @@ bool nvml_gpm_read(struct nvml_ask *a, struct nvml_dev *d)
         return false;
     rc = lib->gpm_get(&q);
     dear->gpm_refused = rc == NVML_NO_PERMISSION;
-    if (nvml_heard(a, rc) != NVML_GOOD)
+    if (nvml_note_result(a, rc) != NVML_GOOD)
         return false;
     take_values(a, d, &q, rows);
     take_work(a, d);

@@ -45,7 +45,7 @@ static struct str value_of(struct str text, const char *key)
     return STR("");
 }
 
-bool nvml_pci_may_sleep(const char *root, const char *pci)
+bool nvml_pci_can_sleep(const char *root, const char *pci)
 {
     char path[512], text[1024];
     snprintf(path, sizeof(path), "%s/proc/driver/nvidia/gpus/%s/power", root, pci);

@@ -23,6 +23,6 @@ bool nvml_pci_asleep(const char *root, const char *pci);
  * True if the driver suspends it when no process holds it open. False on servers: closing the driver gains nothing
  * there.
  */
-bool nvml_pci_may_sleep(const char *root, const char *pci);
+bool nvml_pci_can_sleep(const char *root, const char *pci);
 /* Fills name, uuid, minor, pci and vendor. Returns false if the driver has not read the uuid yet. */
 bool nvml_pci_fact(const char *root, const char *pci, struct device_fact *ret);

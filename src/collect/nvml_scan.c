@@ -89,10 +89,10 @@ static int take(struct nvml_list *l, const struct nvml *lib, const char *root, n
         return rc;
     d->fact = f;
     d->seen = true;
-    d->may_sleep = nvml_pci_may_sleep(root, f.pci);
+    d->may_sleep = nvml_pci_can_sleep(root, f.pci);
     nvml_dev_open(d, handle);
-    struct nvml_ask a = {.lib = lib, .handle = handle, .absent = &d->absent, .sample = &d->first};
-    nvml_ask_limits(&a);
+    struct nvml_query a = {.lib = lib, .handle = handle, .absent = &d->absent, .sample = &d->first};
+    nvml_query_limits(&a);
     return a.worst >= NVML_STALE ? a.rc : 0; /* a GPU lost during this call is noticed at the next tick */
 }
 

@@ -69,7 +69,7 @@ struct job {
     struct nvml_slow *s;
     size_t i;
     struct nvml_dev *d;
-    struct nvml_ask *ask;
+    struct nvml_query *ask;
     int64_t now_ms;
 };
 
@@ -83,7 +83,7 @@ static bool util_room(struct job *j)
     if (s->util)
         return true;
     int rc = s->lib->samples(j->d->handle, NVML_SAMPLES_UTIL, 0, &type, &n, NULL);
-    enum nvml_verdict v = nvml_heard(j->ask, rc);
+    enum nvml_verdict v = nvml_note_result(j->ask, rc);
     if (v == NVML_ABSENT)
         bits_set(j->ask->absent, M_busy);
     if (v != NVML_GOOD || n == 0)
@@ -111,7 +111,7 @@ static void job_busy(struct job *j)
         dear->util_at_us = 0;
         return;
     }
-    if (!s->lib->samples || !nvml_may_ask(j->ask, M_busy) || !util_room(j))
+    if (!s->lib->samples || !nvml_can_query(j->ask, M_busy) || !util_room(j))
         return;
     if (!procs_on(s, j->i))
         dear->due_ms[JOB_BUSY] = j->now_ms + IDLE_MS;
@@ -217,7 +217,7 @@ static void job_links(struct job *j)
     struct nvml_dear *dear = &j->d->dear;
     if (dear->links < 0)
         dear->links = has_links(lib, j->d->handle);
-    if (!dear->links || dear->gpm == 1 || !lib->fields || !nvml_may_ask(j->ask, M_nvlink_tx))
+    if (!dear->links || dear->gpm == 1 || !lib->fields || !nvml_can_query(j->ask, M_nvlink_tx))
         return;
     struct nvml_field f[2] = {{.id = NVML_FIELD_NVLINK_TX, .scope = NVML_ALL_LINKS},
                               {.id = NVML_FIELD_NVLINK_RX, .scope = NVML_ALL_LINKS}};
@@ -279,7 +279,7 @@ static void job_procs(struct job *j)
     }
     if (rc == NVML_NOT_FOUND)
         rc = (int)(n = 0);
-    enum nvml_verdict v = nvml_heard(j->ask, rc);
+    enum nvml_verdict v = nvml_note_result(j->ask, rc);
     dear->no_procs = v == NVML_ABSENT;
     if (v != NVML_GOOD)
         return;
@@ -304,7 +304,7 @@ static void job_procs(struct job *j)
 static void job_energy(struct job *j)
 {
     nvml_u64 mj = 0;
-    if (j->s->lib->energy && nvml_may_ask(j->ask, M_energy)) {
+    if (j->s->lib->energy && nvml_can_query(j->ask, M_energy)) {
         int rc = j->s->lib->energy(j->d->handle, &mj);
         nvml_answer(j->ask, M_energy, rc, (int64_t)mj);
     }
@@ -337,7 +337,7 @@ static void job_mig(struct job *j)
 static void ask_ecc(struct job *j, enum metric m, unsigned uncorrected)
 {
     nvml_u64 n = 0;
-    if (!j->s->lib->ecc || !nvml_may_ask(j->ask, m))
+    if (!j->s->lib->ecc || !nvml_can_query(j->ask, m))
         return;
     int rc = j->s->lib->ecc(j->d->handle, uncorrected, 0, &n);
     nvml_answer(j->ask, m, rc, (int64_t)n);
@@ -353,7 +353,7 @@ static void ask_ecc(struct job *j, enum metric m, unsigned uncorrected)
 static void ask_rows_left(struct job *j)
 {
     struct nvml_rows_left left = {0};
-    if (!j->s->lib->rows_left || !nvml_may_ask(j->ask, M_rows_spent))
+    if (!j->s->lib->rows_left || !nvml_can_query(j->ask, M_rows_spent))
         return;
     int rc = j->s->lib->rows_left(j->d->handle, &left);
     nvml_answer(j->ask, M_rows_spent, rc, left.none);
@@ -362,11 +362,11 @@ static void ask_rows_left(struct job *j)
 static void ask_rows(struct job *j)
 {
     const struct nvml *lib = j->s->lib;
-    struct nvml_ask *a = j->ask;
+    struct nvml_query *a = j->ask;
     unsigned corrected = 0, uncorrected = 0, pending = 0, failure = 0;
-    if (lib->rows && !j->d->dear.no_rows && nvml_may_ask(a, M_rows_remapped)) {
+    if (lib->rows && !j->d->dear.no_rows && nvml_can_query(a, M_rows_remapped)) {
         int rc = lib->rows(j->d->handle, &corrected, &uncorrected, &pending, &failure);
-        enum nvml_verdict v = nvml_heard(a, rc);
+        enum nvml_verdict v = nvml_note_result(a, rc);
         if (v == NVML_GOOD) {
             sample_set(a->sample, M_rows_remapped, (int64_t)corrected + uncorrected);
             sample_set(a->sample, M_rows_pending, pending != 0);
@@ -378,7 +378,7 @@ static void ask_rows(struct job *j)
         if (v != NVML_ABSENT)
             return;
     }
-    if (!lib->pages || !nvml_may_ask(a, M_rows_remapped)) /* before Ampere pages were retired instead */
+    if (!lib->pages || !nvml_can_query(a, M_rows_remapped)) /* before Ampere pages were retired instead */
         return;
     int rc = lib->pages(j->d->handle, 0, &corrected, NULL);
     if (rc == 0 || rc == NVML_TOO_SMALL) /* both set the number of pages */
@@ -436,7 +436,7 @@ static void run_jobs(struct nvml_slow *s, size_t i, int64_t now_ms, int64_t *nex
 {
     struct nvml_dev *d = s->devs[i];
     struct sample fresh = {0};
-    struct nvml_ask ask = {.lib = s->lib, .handle = d->handle, .absent = &d->dear.absent, .sample = &fresh};
+    struct nvml_query ask = {.lib = s->lib, .handle = d->handle, .absent = &d->dear.absent, .sample = &fresh};
     struct job j = {s, i, d, &ask, now_ms};
     if (atomic_exchange(&s->ecc_now[i], false))
         d->dear.due_ms[JOB_RARE] = 0;

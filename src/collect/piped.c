@@ -117,7 +117,7 @@ int piped_read(struct piped *p)
             return -ENOBUFS;
         ssize_t n = read(p->fd, to, room);
         if (n > 0) {
-            buf_took(&p->out, (size_t)n);
+            buf_appended(&p->out, (size_t)n);
             continue;
         }
         if (n < 0 && errno == EINTR)
@@ -149,7 +149,7 @@ bool piped_line(const struct piped *p, size_t *at, struct str *ret)
     return true;
 }
 
-void piped_taken(struct piped *p, size_t at)
+void piped_consumed(struct piped *p, size_t at)
 {
     if (at == 0)
         return;

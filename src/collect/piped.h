@@ -25,10 +25,10 @@ int piped_start(struct piped *p, const char *const *argv, size_t max, struct err
 int piped_read(struct piped *p);
 /*
  * The next line of out, without its end; the last line needs none after the command ended. Returns false if there is no
- * complete line yet. *ret is valid until the next call. `at` counts the bytes consumed; piped_taken drops them.
+ * complete line yet. *ret is valid until the next call. `at` counts the bytes consumed; piped_consumed drops them.
  */
 bool piped_line(const struct piped *p, size_t *at, struct str *ret);
-void piped_taken(struct piped *p, size_t at);
+void piped_consumed(struct piped *p, size_t at);
 void piped_stop(struct piped *p); /* sends SIGTERM to its group, later SIGKILL; accepts a command that never ran */
 
 void piped_end_all(void);       /* before exit: wait shortly for stopped commands, then kill them */

@@ -62,7 +62,7 @@ static int gpus_start(struct collector *c, struct err *err)
 
     buf_adds(&query, "--query-gpu=");
     smi_tables_fields(&c->tables, &query);
-    smi_tables_gpus_anew(&c->tables);
+    smi_tables_gpus_reset(&c->tables);
     return loop_start(&c->gpus, c->path, query.p, c->tick_ms, err);
 }
 
@@ -127,7 +127,7 @@ static int loop_read(struct collector *c, struct loop *l)
     }
     if (r == -ENOBUFS && at == 0)
         at = l->p.out.len; /* an endless line: not from our query */
-    piped_taken(&l->p, at);
+    piped_consumed(&l->p, at);
     int64_t mono = clock_mono_ms();
     if (any)
         l->heard_ms = mono;
@@ -144,7 +144,7 @@ static void apps_read(struct collector *c, int64_t mono)
 {
     if (!c->apps.p.pid && mono >= c->apps_retry_ms) {
         c->apps_retry_ms = mono + APPS_RETRY_MS;
-        smi_tables_apps_anew(&c->tables);
+        smi_tables_apps_reset(&c->tables);
         loop_start(&c->apps, c->path, "--query-compute-apps=" SMI_APP_FIELDS, apps_period(c), NULL);
     }
     if (c->apps.p.pid && loop_read(c, &c->apps) == 1)

@@ -32,14 +32,14 @@ bool smi_tables_drop(struct smi_tables *t, struct str field)
     return false;
 }
 
-void smi_tables_gpus_anew(struct smi_tables *t)
+void smi_tables_gpus_reset(struct smi_tables *t)
 {
     t->gpus.n = 0;
     t->words[0] = 0;
     reading_reset(&t->coming);
 }
 
-void smi_tables_apps_anew(struct smi_tables *t)
+void smi_tables_apps_reset(struct smi_tables *t)
 {
     t->apps.n = 0;
 }

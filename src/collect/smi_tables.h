@@ -32,8 +32,8 @@ void smi_tables_fini(struct smi_tables *t);
 void smi_tables_fields(const struct smi_tables *t, struct buf *out);
 bool smi_tables_drop(struct smi_tables *t, struct str field); /* false: not requested, or already dropped */
 /* nvidia-smi was restarted: its next output starts with a header. */
-void smi_tables_gpus_anew(struct smi_tables *t);
-void smi_tables_apps_anew(struct smi_tables *t);
+void smi_tables_gpus_reset(struct smi_tables *t);
+void smi_tables_apps_reset(struct smi_tables *t);
 void smi_tables_gpu(struct smi_tables *t, struct str line);
 void smi_tables_app(struct smi_tables *t, struct str line, int64_t mono_ms);
 /*

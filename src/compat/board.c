@@ -247,7 +247,7 @@ static void of_device(struct board *b, const struct node_now *n, const struct de
         g->why = "split: its MIG instances are what one takes";
     } else if (d->state != DEV_FREE) {
         g->mark = BOARD_TAKEN;
-        g->why = device_has_gone(d) ? PROC_GONE_WORDS : g->users[0] ? "" : arena_str(&b->arena, d->reason);
+        g->why = device_has_dead_process(d) ? PROC_GONE_WORDS : g->users[0] ? "" : arena_str(&b->arena, d->reason);
     } else if (g->mark == BOARD_UNKNOWN) {
         g->mark = BOARD_FREE; /* the hub has judged by what it knows */
     }

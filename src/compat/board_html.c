@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/order.h"
 #include "compat/board.h"
-#include "compat/board_look.h"
+#include "compat/board_style.h"
 #include "draw/html.h"
 
 static const struct {

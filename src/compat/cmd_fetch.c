@@ -83,7 +83,7 @@ static void call_done(void *arg, const char *why, int status)
     struct fetch *f = c->all;
     c->due = status == SSH_KEY_UNKNOWN;
     c->fine = sheet_whole(c->sheet);
-    mem_copy_str(c->why, sizeof(c->why), sheet_why(c->sheet)[0] ? sheet_why(c->sheet) : why);
+    mem_copy_str(c->why, sizeof(c->why), sheet_reason(c->sheet)[0] ? sheet_reason(c->sheet) : why);
     if (!c->fine)
         cli_fail(&fetch_help, EXIT_REACH, "%s: %s", c->to->name, c->why);
     timer_free(c->late);

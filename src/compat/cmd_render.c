@@ -89,7 +89,7 @@ static int from_hub(const struct client_conf *client, struct board *ret, struct 
 {
     struct hub_state s = {0};
 
-    int r = hub_state_ask(client, NULL, NULL, &s, err);
+    int r = hub_state_fetch(client, NULL, NULL, &s, err);
     if (r == 0)
         board_view(&s.view, ret);
     hub_state_fini(&s);

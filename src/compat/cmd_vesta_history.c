@@ -128,7 +128,7 @@ static int print_all(FILE *in, struct err *err)
 
 static int take(const struct vesta_history_conf *conf, char *file, struct err *err)
 {
-    struct import_ask ask = {conf->data, NULL, conf->dry_run, true}; /* the converter says how far it is */
+    struct import_params ask = {conf->data, NULL, conf->dry_run, true}; /* the converter says how far it is */
     struct import_done done = {0};
     struct err late = {0};
     struct zone *zone = NULL;
@@ -151,7 +151,7 @@ static int take(const struct vesta_history_conf *conf, char *file, struct err *e
         if (!conf->dry_run)
             fprintf(stderr, "of %" PRIu64 " moments %" PRIu64 " new, %" PRIu64 " there already; ", done.moments,
                     done.new_ones, done.moments - done.new_ones);
-        import_say(&done, conf->dry_run, stderr);
+        import_print(&done, conf->dry_run, stderr);
     }
     return r;
 }

@@ -74,7 +74,7 @@ struct settings {
 
 /* What vesta tells; usual: what it says where its settings do not. NULL: not all versions of it do. */
 enum { TOLD_NEW, TOLD_DOWN, TOLD_BACK, TOLD_UP, TOLDS };
-static const struct told {
+static const struct notified {
     const char *key, *rule, *member, *usual;
 } told[TOLDS] = {
     {"REGISTER_UPLINK_MSG", "node-new", "text", "⬆︎⬆︎⬆︎ `Uplink` Detected - New uplink from `{}`. Hello!"},
@@ -403,7 +403,8 @@ static void put_slack(struct settings *s)
         add_secret(s, "slack:\n  token_file: ", SECRET_BOT, value(s, "SLACK_BOT_TOKEN"),
                    "\n  # to receive commands it needs a token for Socket Mode, too (docs/slack.md):\n");
         buf_addf(&s->out, "  # app_token_file: %s/slack-app.token\n", s->folder);
-        buf_adds(&s->out, "  open: true # every Slack user may send commands, as before; false: only people of `people:`\n");
+        buf_adds(&s->out,
+                 "  open: true # every Slack user may send commands, as before; false: only people of `people:`\n");
     }
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         struct str v = str_trim(value(s, texts[i].key));
@@ -470,7 +471,7 @@ static struct str fixed_hole(const struct settings *s, struct str *rest)
 }
 
 /* A text of vesta's that works here, without ends of lines. False: why it does not is said. */
-static bool message(struct settings *s, const struct told *t, struct buf *ret)
+static bool message(struct settings *s, const struct notified *t, struct buf *ret)
 {
     struct str v = has(s, t->key) ? value(s, t->key) : str_of(t->usual), rest = v;
     struct err bad = {0};
@@ -497,7 +498,7 @@ static bool message(struct settings *s, const struct told *t, struct buf *ret)
 }
 
 /* The rule of these texts. tells: it is sent even where the settings have no text. */
-static void put_rule_texts(struct settings *s, const struct told *t, size_t n, const char *more, bool tells)
+static void put_rule_texts(struct settings *s, const struct notified *t, size_t n, const char *more, bool tells)
 {
     AUTO_BUF members = BUF_INIT(SETTINGS_MAX);
 
@@ -617,7 +618,7 @@ static void say_keys(const struct settings *s)
         fprintf(stderr, "VALID_NETWORK: not set, so vesta's own: " READERS_ARE "\n", USUAL_NETWORK);
     if (!has(s, "DOWN_TH"))
         fprintf(stderr, "DOWN_TH: not set, so vesta's own: rule.down_after: %d s\n", USUAL_DOWN);
-    for (const struct told *e = told; e < told + TOLDS && (s->hook || s->bot); e++)
+    for (const struct notified *e = told; e < told + TOLDS && (s->hook || s->bot); e++)
         if (e->usual && !has(s, e->key))
             fprintf(stderr, "%s: not set, so vesta's own: alerts.%s.%s\n", e->key, e->rule, e->member);
 }
@@ -672,9 +673,9 @@ static int convert(const struct vesta_settings_conf *conf, const char *path, str
     AUTO_BUF text = BUF_INIT(SETTINGS_MAX);
     int r = path ? file_read(path, SETTINGS_MAX, &text, err) : 0;
 
-    r = r ?: ytree_read(flags, &(struct ytree_ask){.path = "flags"}, &s->flags, err);
+    r = r ?: ytree_read(flags, &(struct ytree_params){.path = "flags"}, &s->flags, err);
     if (r == 0 && path)
-        r = ytree_read(buf_str(&text), &(struct ytree_ask){.path = path}, &s->t, err);
+        r = ytree_read(buf_str(&text), &(struct ytree_params){.path = path}, &s->t, err);
     if (r == 0 && s->t.root && (s->t.root->kind != YNODE_MAP || s->t.root->n > KEYS_MAX))
         r = ytree_fail(&s->t, s->t.root, err, "expected keys and values, as PORT_NUM: 8080");
     if (r < 0)

@@ -7,8 +7,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/moment.h"
 #include "base/plain.h"
+#include "base/time_text.h"
 
 struct comments {
     json_t *root; /* an object: host -> list or object of entries */
@@ -126,9 +126,9 @@ void comments_get(const struct comments *c, const char *host, int index, int64_t
         comments_clean(name, ret->name, sizeof(ret->name));
     if (!plain_typed(str_of(ret->comment)))
         comments_clean(comment, ret->comment, sizeof(ret->comment));
-    if (date.len && moment_parse(date, "date", now_ms, NULL, &until_ms, NULL) == 0)
+    if (date.len && time_parse(date, "date", now_ms, NULL, &until_ms, NULL) == 0)
         ret->until_ms = until_ms / MINUTE_MS * MINUTE_MS;
-    ret->plain = ret->until_ms && str_eq(date, moment_text(ret->until_ms, NULL, again));
+    ret->plain = ret->until_ms && str_eq(date, time_text(ret->until_ms, NULL, again));
 }
 
 static json_t *entry_of(const struct remark *r)
@@ -138,7 +138,7 @@ static json_t *entry_of(const struct remark *r)
     if (r->until_ms) {
         comments_clean(str_of(r->name), name, sizeof(name));
         comments_clean(str_of(r->comment), comment, sizeof(comment));
-        moment_text(r->until_ms, NULL, date);
+        time_text(r->until_ms, NULL, date);
     }
     return json_pack("{ssssss}", "name", name, "date", date, "comment", comment);
 }

@@ -24,7 +24,7 @@ struct hub_compat {
 static void *open_mirror(struct hub *h)
 {
     struct hub_compat *d = NEW(struct hub_compat, .h = h, .mirror = mirror_new(h));
-    book_watch(h->book, mirror_look, d->mirror);
+    book_watch(h->book, mirror_update, d->mirror);
     return d;
 }
 

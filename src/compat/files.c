@@ -126,8 +126,8 @@ void files_free(struct files *f)
 
 void files_sources(const struct files *f, struct json *j)
 {
-    finder_tell(f->finder, "files", j);
-    watch_tell(f->watch, j);
+    finder_status_json(f->finder, "files", j);
+    watch_status_json(f->watch, j);
 }
 
 size_t files_count(const struct files *f, size_t ret_states[COLLECT_STATES])

@@ -15,5 +15,5 @@ int files_set(struct files *f, const struct relay_settings *s, struct err *err);
 int files_check(const struct relay_settings *s, struct err *err);
 bool files_wanted(const struct relay_settings *s);
 struct json;
-void files_sources(const struct files *f, struct json *j); /* finder_tell of its sources; the folder is one */
+void files_sources(const struct files *f, struct json *j); /* finder_status_json of its sources; the folder is one */
 size_t files_count(const struct files *f, size_t ret_states[COLLECT_STATES]); /* adds to the states */

@@ -4,8 +4,8 @@
  */
 #include <inttypes.h>
 
-#include "base/moment.h"
 #include "base/order.h"
+#include "base/time_text.h"
 #include "book/feature.h"
 #include "book/pick.h"
 #include "book/routes.h"
@@ -86,22 +86,22 @@ static const char *page_of(const struct request *rq)
 }
 
 /* The form is answered by the page, where a program would get the row. */
-static enum reply_how put(struct api *a, struct request *rq, struct reply *rp, const struct booking *h, const char *by)
+static enum reply_mode put(struct api *a, struct request *rq, struct reply *rp, const struct booking *h, const char *by)
 {
     rq->back = page_of(rq);
     return bookings_put(a->hub, rq, rp, h, by);
 }
 
-static enum reply_how back(const struct request *rq, struct reply *rp)
+static enum reply_mode back(const struct request *rq, struct reply *rp)
 {
     rp->status = 303;
     mem_copy_str(rp->location, sizeof(rp->location), page_of(rq));
     return REPLY_NOW;
 }
 
-static enum reply_how save(struct api *a, struct request *rq, struct reply *rp, const struct booking *h,
-                           const struct node_now *n, const struct device_now *d, const char *name, const char *comment,
-                           int64_t until_ms)
+static enum reply_mode save(struct api *a, struct request *rq, struct reply *rp, const struct booking *h,
+                            const struct node_now *n, const struct device_now *d, const char *name, const char *comment,
+                            int64_t until_ms)
 {
     char place[NAME_MAX_LEN + 16];
     AUTO_FREE struct booking *copy = h ? booking_copy(h) : NULL;
@@ -122,7 +122,7 @@ static enum reply_how save(struct api *a, struct request *rq, struct reply *rp, 
     return put(a, rq, rp, &to, name);
 }
 
-enum reply_how post_form(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode post_form(struct api *a, struct request *rq, struct reply *rp)
 {
     struct form f;
     char name[BOOKING_PERSON_MAX], comment[BOOKING_COMMENT_MAX + 1], owner[BOOKING_PERSON_MAX] = "";
@@ -140,7 +140,7 @@ enum reply_how post_form(struct api *a, struct request *rq, struct reply *rp)
         return reply_problem(rp, 400, "neither save nor reset was pressed");
     comments_clean(f.name, name, sizeof(name));
     comments_clean(f.comment, comment, sizeof(comment));
-    bool good = !f.reset && name[0] && moment_parse(f.date, "date", rq->now_ms, NULL, &until_ms, NULL) == 0 &&
+    bool good = !f.reset && name[0] && time_parse(f.date, "date", rq->now_ms, NULL, &until_ms, NULL) == 0 &&
                 until_ms > rq->now_ms;
     book_of_device(a->book, str_of(d->fact.uuid), rq->now_ms, &h, &next);
     if (h)

@@ -9,8 +9,8 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "base/moment.h"
 #include "base/rand.h"
+#include "base/time_text.h"
 #include "base/workers.h"
 #include "book/feature.h"
 #include "book/pick.h"
@@ -92,7 +92,7 @@ void mirror_set(struct mirror *m, const char *path)
     m->next_ms = 0;
 }
 
-void mirror_look(void *mirror)
+void mirror_update(void *mirror)
 {
     struct mirror *m = mirror;
     m->look = true;
@@ -257,7 +257,7 @@ static void words(const struct remark *r, const struct hub *h, char out[200])
 {
     char until[MOMENT_TEXT];
     if (r->until_ms)
-        snprintf(out, 200, "%s's until %s", r->name, moment_zoned(r->until_ms, h->zone, until));
+        snprintf(out, 200, "%s's until %s", r->name, time_text_zoned(r->until_ms, h->zone, until));
     else
         snprintf(out, 200, "free");
 }
@@ -310,7 +310,7 @@ static void merge_cell(struct mirror *m, const struct cell *c)
             agree(m, c, &(struct remark){0});
         else if (r < 0) {
             dropped(m, c, &theirs, &ours,
-                    r == -EEXIST ? "somebody has booked it for a part of that time" : store_why(r));
+                    r == -EEXIST ? "somebody has booked it for a part of that time" : store_error_text(r));
             give(m, c, &ours);
         }
     }

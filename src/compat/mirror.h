@@ -16,5 +16,5 @@ struct mirror;
 struct mirror *mirror_new(struct hub *h);
 void mirror_free(struct mirror *m);                  /* accepts NULL; after the workers have ended */
 void mirror_set(struct mirror *m, const char *path); /* NULL: none */
-void mirror_look(void *mirror);                      /* bookings have changed */
+void mirror_update(void *mirror);                    /* bookings have changed */
 void mirror_tick(struct mirror *m, int64_t now_ms);  /* once a second */

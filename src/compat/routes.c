@@ -7,7 +7,7 @@
 #include "hub/feature.h"
 #include "hub/handlers.h"
 
-static enum reply_how vesta_error(struct reply *rp, int code, const char *message)
+static enum reply_mode vesta_error(struct reply *rp, int code, const char *message)
 {
     rp->outcome = code;
     rp->body = BUF_INIT(4096);
@@ -27,7 +27,7 @@ static bool vesta_allowed(struct api *a, struct request *rq, struct reply *rp)
     return false;
 }
 
-static enum reply_how get_register(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_register(struct api *a, struct request *rq, struct reply *rp)
 {
     char id[40], name[NAME_MAX_LEN];
     struct err err = {0};
@@ -39,7 +39,7 @@ static enum reply_how get_register(struct api *a, struct request *rq, struct rep
     return REPLY_NOW;
 }
 
-static enum reply_how post_update(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode post_update(struct api *a, struct request *rq, struct reply *rp)
 {
     struct err err = {0};
     int r = vesta_update(a->hub, rq, rq->tail, &err);
@@ -50,7 +50,7 @@ static enum reply_how post_update(struct api *a, struct request *rq, struct repl
     return REPLY_LATER;
 }
 
-static enum reply_how post_notification(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode post_notification(struct api *a, struct request *rq, struct reply *rp)
 {
     struct err err = {0};
     int r = vesta_notify(a->hub, rq, &err);

@@ -149,7 +149,7 @@ bool sheet_whole(const struct sheet *s)
     return s->whole && s->header && !s->why[0];
 }
 
-const char *sheet_why(const struct sheet *s)
+const char *sheet_reason(const struct sheet *s)
 {
     return s->why;
 }

@@ -18,7 +18,7 @@ struct sheet *sheet_new(void);
 void sheet_free(struct sheet *s);
 const char *sheet_script(void); /* for /bin/sh on the far side */
 void sheet_line(struct sheet *s, struct str line);
-bool sheet_ended(const struct sheet *s);      /* nothing more will come: the connection can be ended */
-bool sheet_whole(const struct sheet *s);      /* everything was said */
-const char *sheet_why(const struct sheet *s); /* why there are no rows; empty: there are, or nothing was said */
+bool sheet_ended(const struct sheet *s);         /* nothing more will come: the connection can be ended */
+bool sheet_whole(const struct sheet *s);         /* everything was said */
+const char *sheet_reason(const struct sheet *s); /* why there are no rows; empty: there are, or nothing was said */
 void sheet_rows(const struct sheet *s, const char *host, struct buf *out);

@@ -252,7 +252,7 @@ static int post_store(struct hub *h, struct request *rq, struct vesta_post *p, c
             gather_value(g, (uint16_t)(i + 1), METRIC_CUSTOM, p->sent_ms[i]);
     }
     gather_uses(g, p->uses, p->n_uses);
-    twins_part(h, peer, n, &p->facts, now_ms);
+    dup_gpus_resolve(h, peer, n, &p->facts, now_ms);
     int r = wire_put_facts(&out, id, &p->facts, &facts_id);
     procs_at = out.len;
     r = r ?: wire_put_procs(&out, id, &p->procs, &procs_id);

@@ -144,7 +144,7 @@ static void put_host(struct json *j, const struct view *v, const struct node_now
     end_host(j, n->address, status);
 }
 
-bool vesta_asks_past(const struct node_now *n, bool alone)
+bool vesta_needs_history(const struct node_now *n, bool alone)
 {
     return !ANY(n->n_devices, i, n->devices[i].at_ms) && !n->never_sampled && n->at_ms &&
            (alone || strcmp(vesta_status(n), "down") != 0);

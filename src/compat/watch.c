@@ -214,7 +214,7 @@ void watch_set(struct watch *w, const char *dir)
     on_look(w);
 }
 
-void watch_tell(const struct watch *w, struct json *j)
+void watch_status_json(const struct watch *w, struct json *j)
 {
     size_t n = 0, at = 0;
     if (!w->dir)

@@ -13,4 +13,5 @@ struct watch *watch_new(struct event_base *loop, struct filehosts *all);
 void watch_free(struct watch *w);                 /* before the filehosts */
 void watch_set(struct watch *w, const char *dir); /* NULL: none */
 struct json;
-void watch_tell(const struct watch *w, struct json *j); /* the folder as a source, as finder_tell has them */
+void watch_status_json(const struct watch *w,
+                       struct json *j); /* the folder as a source, as finder_status_json has them */

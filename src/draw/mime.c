@@ -130,7 +130,7 @@ void mime_header(struct buf *out, const char *name, struct str value)
 }
 
 /* Two hubs, channels or receivers do not share names of mails. FNV-1a, each text with its end. */
-static uint32_t hash_of(const struct mime_ask *k)
+static uint32_t hash_of(const struct mime_params *k)
 {
     const char *parts[] = {k->hub, k->m->channel, k->m->to};
     uint32_t h = 2166136261u;
@@ -141,7 +141,7 @@ static uint32_t hash_of(const struct mime_ask *k)
     return h;
 }
 
-static const char *domain_of(const struct mime_ask *k)
+static const char *domain_of(const struct mime_params *k)
 {
     const char *at = strchr(k->from, '@');
 
@@ -149,12 +149,12 @@ static const char *domain_of(const struct mime_ask *k)
 }
 
 /* The name of the mail that told of this alert first. */
-static void add_alert_id(struct buf *out, const struct mime_ask *k, int64_t alert)
+static void add_alert_id(struct buf *out, const struct mime_params *k, int64_t alert)
 {
     buf_addf(out, "<alert-%" PRId64 ".%08" PRIx32 "@%s>", alert, hash_of(k), domain_of(k));
 }
 
-static void add_threads(struct buf *out, const struct mime_ask *k)
+static void add_threads(struct buf *out, const struct mime_params *k)
 {
     struct str rest = str_of(k->m->alerts), one;
     int64_t ids[REFS_MAX], first;
@@ -190,7 +190,7 @@ static void add_atom(struct buf *out, const char *s, size_t max)
         buf_addc(out, is_alnum(*s) ? *s : '-');
 }
 
-static void add_to(struct buf *out, const struct mime_ask *k)
+static void add_to(struct buf *out, const struct mime_params *k)
 {
     buf_adds(out, "To:");
     for (size_t i = 0; k->to && k->to[i]; i++)
@@ -200,7 +200,7 @@ static void add_to(struct buf *out, const struct mime_ask *k)
     buf_adds(out, "\r\n");
 }
 
-static void add_headers(struct buf *out, const struct mime_ask *k)
+static void add_headers(struct buf *out, const struct mime_params *k)
 {
     const struct message *m = k->m;
     char date[40];
@@ -271,13 +271,13 @@ static void add_text_part(struct buf *out, const char *type, struct str text)
 }
 
 /* The line between parts, and with "--" behind the last: neither encoding can make these characters. */
-static void add_boundary(struct buf *out, const struct mime_ask *k, const char *level, const char *behind)
+static void add_boundary(struct buf *out, const struct mime_params *k, const char *level, const char *behind)
 {
     buf_addf(out, "--=_%s_%" PRIx64 "%s\r\n", level, (uint64_t)k->m->id, behind);
 }
 
 /* Of several parts; the first begins. */
-static void begin_multi(struct buf *out, const struct mime_ask *k, const char *level)
+static void begin_multi(struct buf *out, const struct mime_params *k, const char *level)
 {
     buf_addf(out, "Content-Type: multipart/%s;\r\n boundary=\"=_%s_%" PRIx64 "\"\r\n\r\n", level, level,
              (uint64_t)k->m->id);
@@ -356,7 +356,7 @@ static const char *rule_word(const struct message *m)
     return !m->rule[0] ? "" : m->kind == MESSAGE_REPORT ? ", report " : ", rule ";
 }
 
-static void add_plain(struct buf *out, const struct mime_ask *k)
+static void add_plain(struct buf *out, const struct mime_params *k)
 {
     const struct message *m = k->m;
 
@@ -386,7 +386,7 @@ void mime_html(struct buf *out, const struct message *m, const char *hub)
     html_between(out, "", m->rule, "</p>\n</body></html>\n");
 }
 
-int mime_mail(struct buf *out, const struct mime_ask *k)
+int mime_mail(struct buf *out, const struct mime_params *k)
 {
     const struct message *m = k->m;
     AUTO_BUF plain = BUF_INIT(MIME_MAX), made = BUF_INIT(MIME_MAX), html = BUF_INIT(MIME_MAX);

@@ -14,14 +14,14 @@ struct buf;
 
 #define MIME_MAX (2u << 20) /* room for any message */
 
-struct mime_ask {
+struct mime_params {
     const struct message *m;
     const char *from;      /* plain addresses: user@host, and nothing that would need quotes */
     const char *const *to; /* NULL-ended; NULL or none: not said */
     const char *hub;       /* its name */
 };
 /* 0 or -EMSGSIZE: out has no room. */
-int mime_mail(struct buf *out, const struct mime_ask *k);
+int mime_mail(struct buf *out, const struct mime_params *k);
 /* The HTML of a message that brings none: small, nothing to load, in the colours of whoever reads it. */
 void mime_html(struct buf *out, const struct message *m, const char *hub);
 /* A header, folded, and encoded (RFC 2047) where it must be. */

@@ -239,7 +239,7 @@ void scale_time(struct scale *ret, const struct zone *z, int64_t from_ms, int64_
     zone_civil(z, from_ms, &c);
     round_down(&c, step);
     for (int tries = 0; tries < 4 * TICKS_MAX && ret->n < TICKS_MAX; tries++) {
-        int64_t at = zone_moment(z, &c);
+        int64_t at = zone_to_ms(z, &c);
         if (at > to_ms)
             break;
         step_on(&c, step);

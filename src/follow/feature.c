@@ -7,10 +7,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/moment.h"
 #include "base/order.h"
 #include "base/rand.h"
 #include "base/secret.h"
+#include "base/time_text.h"
 #include "base/timer.h"
 #include "base/zone.h"
 #include "follow/conf.h"
@@ -18,7 +18,7 @@
 #include "hub/handlers.h"
 #include "hub/self.h"
 #include "now/streams.h"
-#include "stream/asking.h"
+#include "stream/hub_request.h"
 #include "stream/reader.h"
 
 #define KEPT_AS       "instance" /* the setting in the store */
@@ -40,9 +40,9 @@ struct follower {
     int64_t tell_ms;         /* the thread's: not before, monotonic */
     struct site *site;
     struct hub_reader *reader;
-    struct stream_news news; /* being taken, */
-    size_t at;               /* so far */
-    struct stream_hub hub;   /* who it is */
+    struct stream_changes news; /* being taken, */
+    size_t at;                  /* so far */
+    struct stream_hub hub;      /* who it is */
     int64_t shift_ms;
     int64_t since_ms; /* connected, or not, since */
     bool connected;
@@ -108,14 +108,17 @@ static void tell_pace(void *arg, UNUSED int64_t clock_ms)
     struct follower *f = arg;
     bool seldom = f->seldom;
     AUTO_BUF token = BUF_INIT(4096);
-    struct asking_conf ask = {.url = f->conf.url, .shown = f->conf.url, .ca_file = f->conf.ca_file, .pin = f->conf.pin};
+    struct hub_request_conf ask = {.url = f->conf.url,
+                                   .shown = f->conf.url,
+                                   .ca_file = f->conf.ca_file,
+                                   .pin = f->conf.pin};
     char path[128];
 
     if (seldom == f->told_seldom || clock_mono_ms() < f->tell_ms || read_token(f, &token, NULL) < 0)
         return;
     ask.token = token.p;
     snprintf(path, sizeof(path), "/api/v1/pace?key=%s&seldom=%d", f->key, seldom);
-    if (asking_get(&ask, path, PACE_LIMIT_MS, NULL) == 0)
+    if (hub_request_get(&ask, path, PACE_LIMIT_MS, NULL) == 0)
         f->told_seldom = seldom;
     else
         f->tell_ms = clock_mono_ms() + AGAIN_MS;
@@ -175,10 +178,10 @@ static void away_words(const struct follower *f, char *out, size_t size)
     char at[MOMENT_TEXT];
 
     snprintf(out, size, "the site %s is not followed since %s: %s", f->conf.name,
-             moment_zoned(f->since_ms, f->d->h->zone, at), f->why);
+             time_text_zoned(f->since_ms, f->d->h->zone, at), f->why);
 }
 
-static void set_connected(struct follower *f, const struct reader_said *said, int64_t now_ms)
+static void set_connected(struct follower *f, const struct reader_result *said, int64_t now_ms)
 {
     char words[480];
 
@@ -209,7 +212,7 @@ static void take_node(struct follower *f, struct stream_node *e)
 
     if (!e->node) {
         guest_key(f->conf.name, e->key, key);
-        site_gone(l, key);
+        site_removed(l, key);
         return;
     }
     guest_make(e->node, f->conf.name, f->shift_ms);
@@ -219,7 +222,7 @@ static void take_node(struct follower *f, struct stream_node *e)
 /* So many nodes at most; true: there are more. */
 static bool take_some(struct follower *f)
 {
-    struct stream_news *n = &f->news;
+    struct stream_changes *n = &f->news;
     size_t end = MIN(n->nodes.n, f->at + TAKE_MOST);
 
     while (f->at < end)
@@ -236,7 +239,7 @@ static bool take_some(struct follower *f)
 
 static void take_news(struct follower *f, int64_t now_ms)
 {
-    struct reader_said said;
+    struct reader_result said;
 
     if (f->news.nodes.n) { /* what came before */
         take_some(f);
@@ -411,7 +414,7 @@ static void close_follow(void *self)
 
 /* ---- over HTTP ---- */
 
-static enum reply_how get_sites(struct api *a, UNUSED struct request *rq, struct reply *rp)
+static enum reply_mode get_sites(struct api *a, UNUSED struct request *rq, struct reply *rp)
 {
     const struct hub_follow *d = feature_self(&a->hub->features, &follow_feature);
     struct json j = reply_object(rp, 1u << 20);

@@ -79,7 +79,7 @@ static size_t text_room(const char *text)
 /* What was written from buf_room on is the buf's; a comma is due. */
 static inline void end_at(struct json *j, const char *at)
 {
-    buf_took(j->out, (size_t)(at - (j->out->p + j->out->len)));
+    buf_appended(j->out, (size_t)(at - (j->out->p + j->out->len)));
     j->comma = true;
 }
 

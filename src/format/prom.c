@@ -57,9 +57,9 @@ struct prom {
     char reasons[64][256]; /* of throttling, those that have a name */
 };
 
-#define NEWS_MS    60000
-#define VALUE_MS   120000
-#define LABELS_MAX 65536
+#define HUB_EVENT_MS 60000
+#define VALUE_MS     120000
+#define LABELS_MAX   65536
 
 /* ---- text ---- */
 
@@ -140,7 +140,7 @@ static void family(const struct prom *p, struct buf *out, const char *name, cons
 
 /* ---- what there is ---- */
 
-bool prom_twin(const struct node_now *const *nodes, size_t n, size_t i)
+bool prom_is_duplicate(const struct node_now *const *nodes, size_t n, size_t i)
 {
     return (i > 0 && strcmp(nodes[i - 1]->name, nodes[i]->name) == 0) ||
            (i + 1 < n && strcmp(nodes[i + 1]->name, nodes[i]->name) == 0);
@@ -169,7 +169,7 @@ static bool is_heard(const struct node_now *n, int64_t now_ms)
 {
     if (!n->at_ms || n->state == NODE_DOWN)
         return false;
-    return n->state != NODE_MAINTENANCE || now_ms - n->at_ms < keep_ms(n, NEWS_MS);
+    return n->state != NODE_MAINTENANCE || now_ms - n->at_ms < keep_ms(n, HUB_EVENT_MS);
 }
 
 static bool is_in_sight(const struct device_now *d)
@@ -470,7 +470,7 @@ void render_prom(struct buf *out, const struct view *v, bool openmetrics)
     prom_start(p, out);
     do {
         for (size_t i = 0; i < v->n; i++)
-            prom_add_node(p, out, v->nodes[i], prom_twin(v->nodes, v->n, i));
+            prom_add_node(p, out, v->nodes[i], prom_is_duplicate(v->nodes, v->n, i));
     } while (prom_next_family(p, out));
     prom_free(p);
 }

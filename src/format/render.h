@@ -30,7 +30,7 @@ void render_prom(struct buf *out, const struct view *v, bool openmetrics);
  */
 struct prom;
 struct prom *prom_new(bool openmetrics, int64_t at_ms);
-bool prom_twin(const struct node_now *const *nodes, size_t n, size_t i);
+bool prom_is_duplicate(const struct node_now *const *nodes, size_t n, size_t i);
 void prom_start(const struct prom *p, struct buf *out);
 void prom_add_node(struct prom *p, struct buf *out, const struct node_now *n, bool twin);
 bool prom_next_family(struct prom *p, struct buf *out);
@@ -79,7 +79,7 @@ struct series_json { /* out is the caller's, all else zero at first. In one answ
 };
 void render_series_json_start(struct series_json *w, const struct series_frame *f);
 void render_series_json(struct series_json *w, const struct series *s); /* one element of "series" */
-void render_series_whose(struct buf *out, const struct series *s);      /* what is ready then as s->whose */
+void render_series_owner(struct buf *out, const struct series *s);      /* what is ready then as s->whose */
 void render_series_json_end(struct series_json *w, const struct series_frame *f);
 void render_series_csv_start(struct buf *out, const struct series_frame *f);
 void render_series_csv(struct buf *out, const struct series_frame *f, const struct series *s);
@@ -108,7 +108,7 @@ void render_vesta_past(struct buf *out, const struct view *v, const char *name, 
 void render_vesta_member(struct buf *out, const struct view *v, const struct node_now *n,
                          bool alone); /* of one that is at hand */
 /* What is to be shown of it is not at hand, but kept: it has not been heard for long, or its history was imported. */
-bool vesta_asks_past(const struct node_now *n, bool alone);
+bool vesta_needs_history(const struct node_now *n, bool alone);
 const char *vesta_status(const struct node_now *n); /* "running", "down", "waiting for re-uplink" */
 void render_vesta_host(struct buf *out, const struct view *v, const struct node_now *n);
 

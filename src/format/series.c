@@ -30,7 +30,7 @@ static void column(struct buf *out, const struct series *s)
             return;
         for (size_t end = MIN(s->n, i + AT_ONCE); i < end; i++)
             at = value_at(at, s, i, places);
-        buf_took(out, (size_t)(at - start));
+        buf_appended(out, (size_t)(at - start));
     }
     buf_addc(out, ']');
 }
@@ -74,7 +74,7 @@ static void json_whose(struct json *j, const struct series *s)
         json_cstr(j, "model", s->model);
 }
 
-void render_series_whose(struct buf *out, const struct series *s)
+void render_series_owner(struct buf *out, const struct series *s)
 {
     struct json j = json_on(out);
 
@@ -95,7 +95,7 @@ static void add_again(struct buf *out, struct series_text t)
     if (!to)
         return;
     memcpy(to, out->p + t.at, t.len);
-    buf_took(out, t.len);
+    buf_appended(out, t.len);
 }
 
 void render_series_json(struct series_json *w, const struct series *s)

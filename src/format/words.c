@@ -122,7 +122,7 @@ static void say_state(struct buf *out, const struct device_now *d, int64_t now_m
         buf_adds(out, ": " SPIN_WORDS);
     else if (d->n_advice)
         buf_addf(out, ": %s", advice_rules[d->advice[0].rule].title);
-    if (device_has_gone(d))
+    if (device_has_dead_process(d))
         buf_adds(out, ": " PROC_GONE_WORDS);
 }
 

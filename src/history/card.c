@@ -36,7 +36,7 @@ struct card *card_new(const struct node_now *n, const bool *picked)
             count++;
         }
     if (count)
-        render_series_whose(&whose, &(struct series){.node_id = n->key,
+        render_series_owner(&whose, &(struct series){.node_id = n->key,
                                                      .node = n->name,
                                                      .devices = count,
                                                      .model = several ? NULL : model});

@@ -254,15 +254,15 @@ static int read_bins(struct export *x, const char *device, const char *metric, b
                      struct err *err)
 {
     struct history h;
-    struct history_ask ask = {.node = x->node->rec.key,
-                              .devices = &device,
-                              .metrics = &metric,
-                              .n_devices = 1,
-                              .n_metrics = 1,
-                              .from_ms = from,
-                              .to_ms = to,
-                              .step_ms = x->conf->step,
-                              .tier = -1};
+    struct bins_query ask = {.node = x->node->rec.key,
+                             .devices = &device,
+                             .metrics = &metric,
+                             .n_devices = 1,
+                             .n_metrics = 1,
+                             .from_ms = from,
+                             .to_ms = to,
+                             .step_ms = x->conf->step,
+                             .tier = -1};
     int r = store_history(x->store, &ask, &h, err);
 
     if (r < 0)
@@ -428,7 +428,7 @@ static int put_by_node(struct export *x, struct err *err)
     }
     x->node = NULL;
     if (r == 0 && wants_kind(x->conf, "jobs") && x->conf->device.n == 0) {
-        struct job_ask ask = {.from_ms = x->from_ms, .to_ms = x->to_ms, .limit = INT32_MAX};
+        struct job_query ask = {.from_ms = x->from_ms, .to_ms = x->to_ms, .limit = INT32_MAX};
         r = store_each(x->store, EACH_JOB(&ask, take_job, x), err);
         if (r == 0 && x->failed)
             r = err_set(err, x->failed, "cannot write: %s", strerror(-x->failed));

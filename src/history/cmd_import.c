@@ -489,7 +489,7 @@ static int take_stream(struct import *x, FILE *in, struct err *err)
         size_t got = fread(p, 1, READ_BYTES, in), scan = b.len;
         if (got == 0)
             break;
-        buf_took(&b, got);
+        buf_appended(&b, got);
         x->bytes += (int64_t)got;
         progress_at(&x->progress, x->bytes);
         for (char *nl; r == 0 && (nl = memchr(b.p + scan, '\n', b.len - scan));) {
@@ -537,7 +537,7 @@ static void import_fini(struct import *x)
     FREE_ALL(x->nodes, x->points, x->events);
 }
 
-int import_run(const struct import_ask *ask, char *const *files, size_t n, FILE *in, struct import_done *ret,
+int import_run(const struct import_params *ask, char *const *files, size_t n, FILE *in, struct import_done *ret,
                struct err *err)
 {
     struct import x = {0};
@@ -565,7 +565,7 @@ int import_run(const struct import_ask *ask, char *const *files, size_t n, FILE 
     return r;
 }
 
-void import_say(const struct import_done *done, bool dry_run, FILE *to)
+void import_print(const struct import_done *done, bool dry_run, FILE *to)
 {
     fprintf(to,
             "%" PRIu64 " samples (%" PRIu64 " were there already), %" PRIu64 " processes, %" PRIu64 " events, %" PRIu64
@@ -580,7 +580,7 @@ int cmd_import(struct cmd_call *c)
     struct import_conf *conf = c->conf;
     struct import_done done = {0};
     bool hub = client_named(&conf->client);
-    struct import_ask ask = {conf->data, &conf->client, conf->dry_run, conf->quiet};
+    struct import_params ask = {conf->data, &conf->client, conf->dry_run, conf->quiet};
 
     if (!c->argc)
         return err_set(&c->err, -EINVAL, "expected FILE, made by `muster export`; - is standard input");
@@ -589,7 +589,7 @@ int cmd_import(struct cmd_call *c)
     int r = import_run(&ask, c->argv, (size_t)c->argc, NULL, &done, &c->err);
     if (r >= 0 && !conf->quiet) {
         fprintf(stderr, "%s: ", import_help.name);
-        import_say(&done, conf->dry_run, stderr);
+        import_print(&done, conf->dry_run, stderr);
     }
     return r;
 }

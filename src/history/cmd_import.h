@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "cli/client.h"
 
-struct import_ask {
+struct import_params {
     const char *data;                 /* a folder; NULL: to the hub */
     const struct client_conf *client; /* borrowed, like everything here */
     bool dry_run;                     /* read everything, change nothing */
@@ -22,7 +22,7 @@ struct import_done {
 
 /* Imports files, - is standard input; or, with in, its content: files[0] is its name in errors. Returns 0, -EBADMSG
  * with "file:line:column: message" in err, or -errno; earlier data stays. */
-int import_run(const struct import_ask *ask, char *const *files, size_t n, FILE *in, struct import_done *ret,
+int import_run(const struct import_params *ask, char *const *files, size_t n, FILE *in, struct import_done *ret,
                struct err *err);
 /* "3 samples (1 were there already), ..." */
-void import_say(const struct import_done *done, bool dry_run, FILE *to);
+void import_print(const struct import_done *done, bool dry_run, FILE *to);

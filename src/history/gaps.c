@@ -44,7 +44,7 @@ static bool is_whole(const struct history *fine, int64_t from_ms, int64_t step_m
     return true;
 }
 
-int coarser_read(struct coarser *c, const struct past_source *past, const struct history_ask *asked,
+int coarser_read(struct coarser *c, const struct past_source *past, const struct bins_query *asked,
                  const struct history *fine, struct err *err)
 {
     int64_t step_ms = asked->step_ms < MINUTE_MS ? MINUTE_MS : HOUR_MS;
@@ -53,7 +53,7 @@ int coarser_read(struct coarser *c, const struct past_source *past, const struct
     *c = (struct coarser){.tier = -1};
     if (asked->step_ms >= HOUR_MS || step_ms % asked->step_ms || is_whole(fine, from_ms, step_ms))
         return 0;
-    struct history_ask ask = *asked;
+    struct bins_query ask = *asked;
     ask.tier = step_ms == MINUTE_MS ? TIER_MINUTE : TIER_HOUR;
     ask.step_ms = step_ms;
     ask.from_ms = MAX(0, from_ms - MAX(step_ms, BACK_MS));

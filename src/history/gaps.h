@@ -12,7 +12,7 @@ struct coarser {
     int tier; /* of the store; -1: nothing was missing */
 };
 /* asked: the query of the finer tier, fine: its result. Returns 0 or -errno. */
-int coarser_read(struct coarser *c, const struct past_source *past, const struct history_ask *asked,
+int coarser_read(struct coarser *c, const struct past_source *past, const struct bins_query *asked,
                  const struct history *fine, struct err *err);
 void coarser_fini(struct coarser *c);
 /* Fills v, which has n bins b under agg: samples that come at least every ten minutes count until the next one. */

@@ -288,14 +288,14 @@ static bool pick_devices(struct aims *w, const struct node_now *n, bool *picked)
     return self;
 }
 
-static void asked_room(struct history_query *q, struct plan_asked *a)
+static void asked_room(struct history_query *q, struct plan_metrics *a)
 {
     a->which = arena_alloc(&q->mem, q->n_metrics, sizeof(*a->which));
     a->names = arena_alloc(&q->mem, q->n_metrics, sizeof(*a->names));
     a->known = arena_alloc(&q->mem, q->n_metrics, sizeof(*a->known));
 }
 
-static void asked_add(const struct history_query *q, struct plan_asked *a, size_t metric)
+static void asked_add(const struct history_query *q, struct plan_metrics *a, size_t metric)
 {
     a->which[a->n] = metric;
     a->names[a->n] = q->metrics[metric].name;

@@ -25,7 +25,7 @@ struct plan_scale { /* of one metric on one node; all zero: the node lacks it */
     bool device, node;
 };
 
-struct plan_asked { /* the query's metrics that devices have, or that nodes have, as passed to the store */
+struct plan_metrics { /* the query's metrics that devices have, or that nodes have, as passed to the store */
     size_t n;
     size_t *which;
     const char **names;
@@ -33,7 +33,7 @@ struct plan_asked { /* the query's metrics that devices have, or that nodes have
 };
 
 struct plan_scales { /* shared by most nodes */
-    struct plan_asked of_devices, of_node;
+    struct plan_metrics of_devices, of_node;
     struct plan_scale v[]; /* one for each metric */
 };
 

@@ -592,35 +592,35 @@ static unsigned fields_of(const struct history_query *q)
 }
 
 /* One read of a node: its devices, or the node itself, with all their metrics. */
-struct node_ask {
-    struct history_ask ask;
-    const struct plan_asked *asked;
+struct node_query {
+    struct bins_query ask;
+    const struct plan_metrics *asked;
 };
 
 /* False: nothing to read. */
-static bool node_ask_make(struct node_ask *k, const struct run *r, const struct plan_node *p, bool self)
+static bool node_ask_make(struct node_query *k, const struct run *r, const struct plan_node *p, bool self)
 {
     static const char *const itself[] = {""};
     const struct history_query *q = r->q;
-    const struct plan_asked *a = self ? &p->scales->of_node : &p->scales->of_devices;
+    const struct plan_metrics *a = self ? &p->scales->of_node : &p->scales->of_devices;
     int64_t back_ms = (int64_t)r->before * r->frame.step_ms;
 
     if (a->n == 0 || (self && !p->self))
         return false;
-    *k = (struct node_ask){.asked = a,
-                           .ask = {.node = p->card->key,
-                                   .devices = self ? itself : p->card->uuids,
-                                   .devices_sum = self ? 0 : p->card->devices_sum,
-                                   .metrics = a->names,
-                                   .known = a->known,
-                                   .n_devices = self ? p->self : p->card->n_devices,
-                                   .n_metrics = a->n,
-                                   .from_ms = r->frame.from_ms - back_ms,
-                                   .to_ms = r->frame.to_ms,
-                                   .step_ms = r->frame.step_ms,
-                                   .fields = r->fields,
-                                   .together = !self && r->sums,
-                                   .tier = q->tier >= 0 ? q->tier : tier_of(r->frame.step_ms)}};
+    *k = (struct node_query){.asked = a,
+                             .ask = {.node = p->card->key,
+                                     .devices = self ? itself : p->card->uuids,
+                                     .devices_sum = self ? 0 : p->card->devices_sum,
+                                     .metrics = a->names,
+                                     .known = a->known,
+                                     .n_devices = self ? p->self : p->card->n_devices,
+                                     .n_metrics = a->n,
+                                     .from_ms = r->frame.from_ms - back_ms,
+                                     .to_ms = r->frame.to_ms,
+                                     .step_ms = r->frame.step_ms,
+                                     .fields = r->fields,
+                                     .together = !self && r->sums,
+                                     .tier = q->tier >= 0 ? q->tier : tier_of(r->frame.step_ms)}};
     return k->ask.n_devices > 0;
 }
 
@@ -648,7 +648,7 @@ static void ahead_fini(struct run *r)
 static int ask_ahead(struct run *r, size_t first, size_t *ret, struct err *err)
 {
     const struct history_query *q = r->q;
-    AUTO_FREE struct history_ask *asks = NULL;
+    AUTO_FREE struct bins_query *asks = NULL;
     size_t n = 0, cap = 0, bins = 0, i = first;
     int code = 0;
 
@@ -658,7 +658,7 @@ static int ask_ahead(struct run *r, size_t first, size_t *ret, struct err *err)
         return 0;
     for (; i < q->n_nodes && bins < (r->past->archive ? AHEAD_BINS : LARGE_BINS); i++)
         for (int self = 0; self < 2; self++) {
-            struct node_ask k;
+            struct node_query k;
             if (!node_ask_make(&k, r, &q->nodes[i], self))
                 continue;
             bins += k.ask.n_devices * k.ask.n_metrics * (r->n + r->before); /* also where they are to be together */
@@ -681,7 +681,7 @@ static int ask_ahead(struct run *r, size_t first, size_t *ret, struct err *err)
 static int ask_node(struct run *r, const struct plan_node *p, bool self, struct err *err)
 {
     const struct history_query *q = r->q;
-    struct node_ask k;
+    struct node_query k;
     int code = 0;
 
     if (!node_ask_make(&k, r, p, self))

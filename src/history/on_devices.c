@@ -25,9 +25,10 @@ static void see(struct on_devices *people, const struct node_now *n, const struc
         return; /* unowned */
     struct person_now *p = person(people, proc_person(use));
     see_login(p, use->fact->user);
-    struct holding *h = p->n ? &p->v[p->n - 1] : NULL;
+    struct device_user *h = p->n ? &p->v[p->n - 1] : NULL;
     if (!h || h->device != d) {
-        VEC_ADD(p->v, p->n, p->cap, (struct holding){.node = n, .device = d, .mem = -1, .program = use->fact->name});
+        VEC_ADD(p->v, p->n, p->cap,
+                (struct device_user){.node = n, .device = d, .mem = -1, .program = use->fact->name});
         h = &p->v[p->n - 1];
         p->idle += d->state == DEV_HELD;
     }
@@ -89,7 +90,7 @@ void on_devices_fini(struct on_devices *p)
 /* ---- the past ---- */
 
 struct taking {
-    const struct span_ask *ask;
+    const struct span_query *ask;
     struct spans *to;
 };
 
@@ -109,7 +110,7 @@ static struct span *touching(const struct taking *k, const struct proc_span *p)
 static void take(void *arg, const struct proc_span *p)
 {
     struct taking *k = arg;
-    const struct span_ask *a = k->ask;
+    const struct span_query *a = k->ask;
     if (p->first_ms >= a->to_ms || p->last_ms < a->from_ms || (a->device && strcmp(a->device, p->device) != 0) ||
         (a->user && strcmp(a->user, p->fact.user) != 0) || (a->keep && !a->keep(a->arg, p)))
         return;
@@ -142,7 +143,7 @@ static void take(void *arg, const struct proc_span *p)
     mem_copy_str(s->program, sizeof(s->program), p->fact.name);
 }
 
-int spans_of(const struct span_ask *ask, const struct past_source *past, struct spans *ret, struct err *err)
+int spans_of(const struct span_query *ask, const struct past_source *past, struct spans *ret, struct err *err)
 {
     *ret = (struct spans){0};
     struct taking k = {ask, ret};

@@ -6,7 +6,7 @@
 #include "model/now.h"
 
 /* A device that a person uses. */
-struct holding {
+struct device_user {
     const struct node_now *node;
     const struct device_now *device;
     int64_t mem;      /* of this person's processes; -1 unknown */
@@ -21,7 +21,7 @@ struct person_now {
     size_t n_logins;
     const char *logins[PERSON_LOGINS]; /* their logins on devices now, the first few */
     size_t n, cap, idle;
-    struct holding *v; /* by node, then by device index */
+    struct device_user *v; /* by node, then by device index */
     int64_t mem, since_ms;
     double used; /* GPUs with data; a GPU shared by persons is split by the memory of their processes */
 };
@@ -45,7 +45,7 @@ struct span {
     uint32_t procs;
 };
 
-struct span_ask {
+struct span_query {
     const char *node, *device;                          /* key, uuid; NULL: all */
     const char *user;                                   /* NULL: all */
     bool (*keep)(void *arg, const struct proc_span *p); /* filter; NULL: all */
@@ -62,5 +62,5 @@ struct spans {
     bool more;      /* limit was reached: the rest is omitted */
 };
 /* From past's process records. Thread-safe. Returns 0 or -errno. Call spans_fini() in both cases. */
-int spans_of(const struct span_ask *ask, const struct past_source *past, struct spans *ret, struct err *err);
+int spans_of(const struct span_query *ask, const struct past_source *past, struct spans *ret, struct err *err);
 void spans_fini(struct spans *s);

@@ -21,7 +21,7 @@
 enum format { FORMAT_JSON, FORMAT_CSV, FORMAT_PICTURE, FORMATS = FORMAT_PICTURE + PLOT_FORMATS };
 
 struct history_job {
-    struct past_ask ask; /* first */
+    struct async_query ask; /* first */
     struct history_query *query;
     enum format format;
     const struct zone *zone; /* of a picture's time; the hub's */
@@ -84,7 +84,7 @@ static const char *type_of(enum format f)
     return f == FORMAT_CSV ? "text/csv; charset=utf-8" : NULL;
 }
 
-static void history_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+static void history_run(struct async_query *k, const struct past_source *past, struct reply *rp)
 {
     struct history_job *job = (struct history_job *)k;
     bool drawn = job->format >= FORMAT_PICTURE;
@@ -133,7 +133,7 @@ static bool give_again(struct api *a, struct request *rq, const struct history_j
     return true;
 }
 
-static void history_keep(struct past_ask *k, struct api *a, struct reply *rp)
+static void history_keep(struct async_query *k, struct api *a, struct reply *rp)
 {
     struct history_job *job = (struct history_job *)k;
 
@@ -154,7 +154,7 @@ static void history_stamp(struct api *a, struct history_job *job)
         job->stamp = store_stamp(a->hub->store);
 }
 
-static void history_end(struct past_ask *k)
+static void history_end(struct async_query *k)
 {
     struct history_job *job = (struct history_job *)k;
     history_query_free(job->query);
@@ -196,7 +196,7 @@ static const struct node_now *only_node(const struct live *l, const struct histo
     return live_only(l, name);
 }
 
-static enum reply_how get_history(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_history(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct history_words *w = mem_zero(1, sizeof(*w));
     AUTO_FILTER *filter = NULL;
@@ -215,7 +215,7 @@ static enum reply_how get_history(struct api *a, struct request *rq, struct repl
         return REPLY_NOW;
     for (size_t i = 0; r == 0 && i < rq->n_query; i++)
         history_word(w, rq->query[i].name, rq->query[i].value, &r, &err);
-    view_of(a->live, &(struct view_ask){.all = true, .demo = a->demo}, rq->now_ms, &v);
+    view_of(a->live, &(struct view_query){.all = true, .demo = a->demo}, rq->now_ms, &v);
     struct sieve sieve = {filter, rq->now_ms};
     w->only = only_node(a->live, w);
     w->roster = a->roster;
@@ -235,7 +235,7 @@ static enum reply_how get_history(struct api *a, struct request *rq, struct repl
         history_end(&job->ask);
         return REPLY_NOW;
     }
-    return ask_then(a->hub, rq, rp, &job->ask, history_keep);
+    return query_async_then(a->hub, rq, rp, &job->ask, history_keep);
 }
 
 /* clang-format off */

@@ -13,4 +13,4 @@ bool sieve_keeps(void *arg, const struct node_now *n, const struct device_now *d
 /* Sets the error of a query that returned r or filled rp->body to its limit, if any. */
 void reply_if_wrong(struct reply *rp, int r, size_t most, const struct err *err);
 
-enum reply_how get_strip(struct api *a, struct request *rq, struct reply *rp);
+enum reply_mode get_strip(struct api *a, struct request *rq, struct reply *rp);

@@ -14,7 +14,7 @@
 #define STRIP_MAX (64u << 20)
 
 struct strip_job {
-    struct past_ask ask; /* first */
+    struct async_query ask; /* first */
     struct strip *strip;
     int format; /* enum plot_format; -1: JSON */
     char title[80];
@@ -100,7 +100,7 @@ static void put_strip(struct buf *out, const struct strip *s)
     buf_addc(out, '\n');
 }
 
-static void strip_answer(struct past_ask *k, const struct past_source *past, struct reply *rp)
+static void strip_answer(struct async_query *k, const struct past_source *past, struct reply *rp)
 {
     struct strip_job *job = (struct strip_job *)k;
     struct err err = {0};
@@ -114,19 +114,19 @@ static void strip_answer(struct past_ask *k, const struct past_source *past, str
     reply_if_wrong(rp, r, STRIP_MAX, &err);
 }
 
-static void strip_end(struct past_ask *k)
+static void strip_end(struct async_query *k)
 {
     struct strip_job *job = (struct strip_job *)k;
     strip_free(job->strip);
     free(job);
 }
 
-static enum reply_how refuse_word(struct reply *rp, const char *name, struct str word, const char *known)
+static enum reply_mode refuse_word(struct reply *rp, const char *name, struct str word, const char *known)
 {
     return reply_problem(rp, 400, "%s '%.*s' is not known: there are %s", name, (int)MIN(word.len, 40u), word.p, known);
 }
 
-enum reply_how get_strip(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_strip(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct history_words *w = mem_zero(1, sizeof(*w));
     AUTO_FILTER *filter = NULL;
@@ -148,7 +148,7 @@ enum reply_how get_strip(struct api *a, struct request *rq, struct reply *rp)
         return REPLY_NOW;
     for (size_t i = 0; r == 0 && i < rq->n_query; i++)
         history_word(w, rq->query[i].name, rq->query[i].value, &r, &err);
-    view_of(a->live, &(struct view_ask){.all = true, .demo = a->demo}, rq->now_ms, &v);
+    view_of(a->live, &(struct view_query){.all = true, .demo = a->demo}, rq->now_ms, &v);
     struct sieve sieve = {filter, rq->now_ms};
     if (r == 0)
         r = strip_new(w, &v, live_rule(a->live), rq->now_ms, filter ? sieve_keeps : NULL, &sieve, &strip, &err);
@@ -164,5 +164,5 @@ enum reply_how get_strip(struct api *a, struct request *rq, struct reply *rp)
                                 .strip = strip, .format = as);
     mem_copy_str(job->title, sizeof(job->title), a->name ? a->name : "");
     strip->night.title = job->title;
-    return ask_later(a->hub, rq, rp, &job->ask);
+    return query_async(a->hub, rq, rp, &job->ask);
 }

@@ -14,7 +14,7 @@
 #define TRAVEL_MAX (512u << 20)
 
 struct travel_job {
-    struct past_ask ask; /* first */
+    struct async_query ask; /* first */
     struct travel *travel;
     struct filter *filter;         /* NULL: everything */
     struct identities *identities; /* who was who then */
@@ -41,7 +41,7 @@ static bool sift(const struct travel_job *job, struct node_now *n)
     return kept > 0 || itself;
 }
 
-static void travel_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+static void travel_run(struct async_query *k, const struct past_source *past, struct reply *rp)
 {
     struct travel_job *job = (struct travel_job *)k;
     struct buf *out = &rp->body;
@@ -74,13 +74,13 @@ static void travel_run(struct past_ask *k, const struct past_source *past, struc
         node_now_fini(&n);
     }
     if (job->filter)
-        filter_say(job->filter, &kinds, words);
+        filter_describe(job->filter, &kinds, words);
     render_state_end(out, words);
     if (out->err)
         reply_problem(rp, 413, "the response is larger than %u MiB; request one node", TRAVEL_MAX >> 20);
 }
 
-static void travel_end(struct past_ask *k)
+static void travel_end(struct async_query *k)
 {
     struct travel_job *job = (struct travel_job *)k;
     travel_free(job->travel);
@@ -89,16 +89,16 @@ static void travel_end(struct past_ask *k)
     free(job);
 }
 
-static enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_state_at(struct api *a, struct request *rq, struct reply *rp)
 {
     struct view v;
     struct str node = request_query(rq, "node");
     AUTO_FREE char *name = node.len ? mem_strn(node.p, node.len) : NULL;
-    struct view_ask ask = {.node = name,
-                           .all = true,
-                           .demo = a->demo,
-                           .show_cmd = a->show_cmd || rq->who->role == ROLE_ADMIN,
-                           .reader = rq->who->role == ROLE_MEMBER ? rq->who->token.person : ""};
+    struct view_query ask = {.node = name,
+                             .all = true,
+                             .demo = a->demo,
+                             .show_cmd = a->show_cmd || rq->who->role == ROLE_ADMIN,
+                             .reader = rq->who->role == ROLE_MEMBER ? rq->who->token.person : ""};
     struct filter *filter = NULL;
     struct err err = {0};
     int64_t at_ms;
@@ -106,7 +106,7 @@ static enum reply_how get_state_at(struct api *a, struct request *rq, struct rep
         return reply_problem(rp, 400, "%s", err.msg);
     if (at_ms > rq->now_ms)
         return reply_problem(rp, 400, "at is a time to come: leave it out for the state now");
-    if (!words_are_ours(a, node, rp))
+    if (!names_are_local(a, node, rp))
         return REPLY_NOW;
     if (view_of(a->live, &ask, rq->now_ms, &v) < 0)
         return reply_problem(rp, 404, "no node is called '%.128s'; /api/v1/nodes lists them", name);
@@ -119,13 +119,13 @@ static enum reply_how get_state_at(struct api *a, struct request *rq, struct rep
     job->view.n = 0;
     job->view.nodes = NULL;
     job->view.version = 0;
-    return ask_later(a->hub, rq, rp, &job->ask);
+    return query_async(a->hub, rq, rp, &job->ask);
 }
 
 /* ---- vesta's fetch_num ---- */
 
 struct states_job {
-    struct past_ask ask; /* first */
+    struct async_query ask; /* first */
     struct travel *travel;
     struct view view; /* how its reader has times; its nodes are not there */
     int64_t now_ms;
@@ -151,7 +151,7 @@ static int states_host(struct states_job *job, size_t i, const struct past_sourc
         return 0;
     }
     travel_to(job->travel, job->now_ms, job->now_ms);
-    int r = h->shown ? travel_moments(job->travel, i, past, job->moments, at_ms, &minutes, err) : 0;
+    int r = h->shown ? travel_times(job->travel, i, past, job->moments, at_ms, &minutes, err) : 0;
     size_t n = 0, asked = r > 0 ? (size_t)r : 0;
     for (size_t k = 0; r >= 0 && k < asked; k++) {
         r = past_stopped(past) ? -ECANCELED : 0;
@@ -168,7 +168,7 @@ static int states_host(struct states_job *job, size_t i, const struct past_sourc
     return MIN(r, 0);
 }
 
-static void states_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+static void states_run(struct async_query *k, const struct past_source *past, struct reply *rp)
 {
     struct states_job *job = (struct states_job *)k;
     struct err err = {0};
@@ -188,7 +188,7 @@ static void states_run(struct past_ask *k, const struct past_source *past, struc
         reply_problem(rp, 413, "the response is larger than %u MiB; request fewer", TRAVEL_MAX >> 20);
 }
 
-static void states_end(struct past_ask *k)
+static void states_end(struct async_query *k)
 {
     struct states_job *job = (struct states_job *)k;
     travel_free(job->travel);
@@ -206,7 +206,7 @@ static char *states_now(const struct view *v, const struct node_now *n, bool alo
     return mem_strn(b.p, b.len);
 }
 
-static enum reply_how get_states_past(struct api *a, struct request *rq, struct reply *rp, const struct view *v)
+static enum reply_mode get_states_past(struct api *a, struct request *rq, struct reply *rp, const struct view *v)
 {
     struct states_job *job =
         NEW(struct states_job, .ask = {.run = states_run, .end = states_end},
@@ -220,10 +220,10 @@ static enum reply_how get_states_past(struct api *a, struct request *rq, struct 
         h->status = vesta_status(v->nodes[i]);
         h->at_ms = v->nodes[i]->never_sampled ? 0 : v->nodes[i]->at_ms;
         h->shown = rq->tail.len > 0 || strcmp(h->status, "down") != 0;
-        if (job->moments == 1 && !vesta_asks_past(v->nodes[i], rq->tail.len > 0))
+        if (job->moments == 1 && !vesta_needs_history(v->nodes[i], rq->tail.len > 0))
             h->now = states_now(v, v->nodes[i], rq->tail.len > 0);
     }
-    return ask_later(a->hub, rq, rp, &job->ask);
+    return query_async(a->hub, rq, rp, &job->ask);
 }
 
 void travel_register(struct api *a)

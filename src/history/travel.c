@@ -157,7 +157,7 @@ static bool guess_work(const struct travel *t, const struct history *h, const st
 }
 
 /* Reads the activity metrics by the second. */
-static int ask_work(const struct travel *t, const struct past_source *past, struct history_ask ask, struct node_now *n,
+static int ask_work(const struct travel *t, const struct past_source *past, struct bins_query ask, struct node_now *n,
                     struct err *err)
 {
     const char *names[M_COUNT];
@@ -166,7 +166,7 @@ static int ask_work(const struct travel *t, const struct past_source *past, stru
     struct history h = {0};
 
     for (int m = 0; m < M_COUNT; m++)
-        if (judge_tells((enum metric)m)) {
+        if (judge_is_activity((enum metric)m)) {
             which[n_names] = (enum metric)m;
             names[n_names++] = metrics[m].name;
         }
@@ -206,17 +206,17 @@ static int ask_values(const struct travel *t, const struct past_source *past, st
         return 0;
     for (size_t i = 0; i < n->n_devices; i++)
         devices[i] = n->devices[i].fact.uuid;
-    struct history_ask ask = {.node = n->key,
-                              .devices = scope == SCOPE_NODE ? itself : devices,
-                              .metrics = names,
-                              .n_devices = n_devices,
-                              .n_metrics = n_names,
-                              .from_ms = MAX(last_ms - TRAVEL_WINDOW_MS, 0),
-                              .to_ms = last_ms + fine_ms,
-                              .step_ms = MINUTE_MS,
-                              .fields = BIN_LAST | BIN_MAX,
-                              .exact = true,
-                              .tier = t->minutes ? TIER_MINUTE : TIER_RAW};
+    struct bins_query ask = {.node = n->key,
+                             .devices = scope == SCOPE_NODE ? itself : devices,
+                             .metrics = names,
+                             .n_devices = n_devices,
+                             .n_metrics = n_names,
+                             .from_ms = MAX(last_ms - TRAVEL_WINDOW_MS, 0),
+                             .to_ms = last_ms + fine_ms,
+                             .step_ms = MINUTE_MS,
+                             .fields = BIN_LAST | BIN_MAX,
+                             .exact = true,
+                             .tier = t->minutes ? TIER_MINUTE : TIER_RAW};
     int r = past_history(past, ask, &h, err);
     if (r < 0)
         return r;
@@ -231,9 +231,9 @@ static int ask_values(const struct travel *t, const struct past_source *past, st
                 continue;
             }
             take_value(t, &h, b, which[m], &to);
-            if (dev && judge_tells(which[m]) && t->minutes)
+            if (dev && judge_is_activity(which[m]) && t->minutes)
                 take_work(t, &h, b, which[m], dev);
-            else if (dev && judge_tells(which[m]))
+            else if (dev && judge_is_activity(which[m]))
                 unsure |= !guess_work(t, &h, b, which[m], dev);
         }
         n->at_ms = MAX(n->at_ms, *to.at_ms);
@@ -305,7 +305,7 @@ static int ask_procs(const struct travel *t, const struct past_source *past, str
 /* ---- a node ---- */
 
 /* was: the known state of then; its facts move into n. NULL, or without facts: as it is now. */
-static void start_node(const struct stop *s, struct node_was *was, struct node_now *n)
+static void start_node(const struct stop *s, struct node_at *was, struct node_now *n)
 {
     *n =
         (struct node_now){.demo = s->demo, .retired = s->retired, .maintenance = s->maintenance, .collect = COLLECT_OK};
@@ -424,7 +424,7 @@ static void judge(const struct travel *t, struct node_now *n)
 int travel_node(const struct travel *t, size_t i, const struct past_source *past, struct node_now *ret, struct err *err)
 {
     struct node_now n;
-    struct node_was was = {0};
+    struct node_at was = {0};
     int r = past->was ? past->was(past->store, past->session, t->stops[i].key, t->at_ms, &was, err) : 0;
 
     if (r < 0)
@@ -465,8 +465,8 @@ static size_t moments_of(const struct history *h, int64_t at_ms, size_t max, siz
     return found;
 }
 
-int travel_moments(const struct travel *t, size_t i, const struct past_source *past, size_t max, int64_t *ret,
-                   bool *ret_minutes, struct err *err)
+int travel_times(const struct travel *t, size_t i, const struct past_source *past, size_t max, int64_t *ret,
+                 bool *ret_minutes, struct err *err)
 {
     static const char *const names[] = {"util", "mem_used", "temp"};
     /* close by at a second, further back coarser, and by the minute where samples are no longer kept */
@@ -490,15 +490,15 @@ int travel_moments(const struct travel *t, size_t i, const struct past_source *p
         if (tries[k].tier == TIER_MINUTE && found)
             break;
         *ret_minutes = tries[k].tier == TIER_MINUTE;
-        struct history_ask ask = {.node = s->key,
-                                  .devices = devices,
-                                  .metrics = names,
-                                  .n_devices = MIN(s->fact.n_devices, 16u), /* they are read together */
-                                  .n_metrics = ARRAY_LEN(names),
-                                  .from_ms = MAX(to_ms - tries[k].span_ms, 0),
-                                  .to_ms = to_ms,
-                                  .step_ms = step_ms,
-                                  .tier = tries[k].tier};
+        struct bins_query ask = {.node = s->key,
+                                 .devices = devices,
+                                 .metrics = names,
+                                 .n_devices = MIN(s->fact.n_devices, 16u), /* they are read together */
+                                 .n_metrics = ARRAY_LEN(names),
+                                 .from_ms = MAX(to_ms - tries[k].span_ms, 0),
+                                 .to_ms = to_ms,
+                                 .step_ms = step_ms,
+                                 .tier = tries[k].tier};
         int r = past_history(past, ask, &h, err);
         if (r < 0)
             return r;

@@ -29,5 +29,5 @@ int travel_node(const struct travel *t, size_t i, const struct past_source *past
 void travel_to(struct travel *t, int64_t at_ms, int64_t now_ms);
 /* The newest times at or before at_ms at which the i-th node has samples, oldest first: at most max, within a day
  * before its newest report. ret has room for max. minutes: only minutes are left. Returns a count or -errno. */
-int travel_moments(const struct travel *t, size_t i, const struct past_source *past, size_t max, int64_t *ret,
-                   bool *ret_minutes, struct err *err);
+int travel_times(const struct travel *t, size_t i, const struct past_source *past, size_t max, int64_t *ret,
+                 bool *ret_minutes, struct err *err);

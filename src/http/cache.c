@@ -70,7 +70,7 @@ static int pack(struct str in, enum gzip_way way, int bits, int flush, struct bu
         int got = deflate(&z, flush);
         r = got == (flush == Z_FINISH ? Z_STREAM_END : Z_OK) && z.avail_in == 0 && z.avail_out > 0 ? 0 : -EIO;
         if (r == 0)
-            buf_took(out, z.total_out);
+            buf_appended(out, z.total_out);
     }
     deflateEnd(&z);
     return r;

@@ -110,7 +110,7 @@ static void run_on_worker(struct work_job *j)
     r->z.avail_out = (uInt)most;
     int got = deflate(&r->z, r->closing ? Z_FINISH : Z_NO_FLUSH);
     if (got == (r->closing ? Z_STREAM_END : Z_OK))
-        buf_took(&r->packed, most - r->z.avail_out);
+        buf_appended(&r->packed, most - r->z.avail_out);
     else
         r->packed.err = -1;
 }
@@ -195,7 +195,7 @@ bool chunked_reply_has_room(const struct chunked_reply *r)
     return r->own || (r->c && r->plain.len < ROOM_PLAIN && io_queued(r->c->io) < ROOM_OUT);
 }
 
-bool chunked_reply_is_gone(const struct chunked_reply *r)
+bool chunked_reply_is_closed(const struct chunked_reply *r)
 {
     return r->failed || (!r->c && !r->own);
 }

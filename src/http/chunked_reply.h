@@ -23,7 +23,7 @@ typedef void chunked_reply_event_fn(void *arg);
 struct chunked_reply *chunked_reply_new(struct request *rq, struct reply *rp, chunked_reply_event_fn *on_event,
                                         void *arg);
 bool chunked_reply_has_room(const struct chunked_reply *r);
-bool chunked_reply_is_gone(const struct chunked_reply *r);          /* nothing can be sent any longer */
+bool chunked_reply_is_closed(const struct chunked_reply *r);        /* nothing can be sent any longer */
 void chunked_reply_add(struct chunked_reply *r, struct buf *piece); /* its bytes; piece is empty afterwards */
 /* whole: the body is complete. Otherwise the connection is closed; the program's own request gets a 503. Frees r. */
 void chunked_reply_end(struct chunked_reply *r, bool whole);

@@ -33,7 +33,7 @@ struct compress {
 
 struct compress *compress_new(struct event_base *loop)
 {
-    return NEW(struct compress, .work = work_new_behind(loop, WAIT_MAX));
+    return NEW(struct compress, .work = work_new_background(loop, WAIT_MAX));
 }
 
 void compress_free(struct compress *p)

@@ -35,9 +35,9 @@ struct httpd_ops {
     bool (*admit)(void *arg, struct request *rq,
                   struct reply *rp);                         /* false: rp is the response, or see httpd_late_admit */
     size_t (*max_body)(void *arg, const struct request *rq); /* of an admitted request */
-    enum reply_how (*handle)(void *arg, struct request *rq, struct reply *rp); /* rq and its body are valid during the
-                                                                                * call */
-    void (*problem)(struct reply *rp, int status, const char *why);            /* an error's body */
+    enum reply_mode (*handle)(void *arg, struct request *rq, struct reply *rp); /* rq and its body are valid during the
+                                                                                 * call */
+    void (*problem)(struct reply *rp, int status, const char *why);             /* an error's body */
     /* Compresses a large blob on a worker thread and calls done(done_arg) on it, later, but before httpd_free. NULL, or
      * false: httpd compresses it immediately. */
     bool (*pack)(void *arg, struct blob *b, void (*done)(void *done_arg), void *done_arg);

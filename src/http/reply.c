@@ -53,14 +53,14 @@ struct json reply_object(struct reply *rp, size_t max)
     return j;
 }
 
-enum reply_how reply_object_end(struct reply *rp, struct json *j)
+enum reply_mode reply_object_end(struct reply *rp, struct json *j)
 {
     json_end_obj(j);
     buf_addc(&rp->body, '\n');
     return REPLY_NOW;
 }
 
-enum reply_how reply_problem(struct reply *rp, int status, const char *fmt, ...)
+enum reply_mode reply_problem(struct reply *rp, int status, const char *fmt, ...)
 {
     char text[640];
     va_list ap;

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "http/cache.h"
 
-enum reply_how {
+enum reply_mode {
     REPLY_NOW,    /* send status and body */
     REPLY_LATER,  /* the hub replies through rq->conn */
     REPLY_STREAM, /* server-sent events follow */
@@ -23,12 +23,12 @@ struct reply {
 };
 void reply_fini(struct reply *rp);
 /* RFC 9457 problem JSON with a message that a user can act on. Returns REPLY_NOW. */
-enum reply_how reply_problem(struct reply *rp, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+enum reply_mode reply_problem(struct reply *rp, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 #define reply_refuse(...)                                                                                              \
     ((void)reply_problem(__VA_ARGS__), false)         /* the same for callers that return false when rp is set */
 bool reply_wrong(struct reply *rp, const char *what); /* false: a 400 with this message */
 /* A response that is one JSON object of at most max bytes: the caller writes j's members between the two calls. Returns
  * REPLY_NOW. */
 struct json reply_object(struct reply *rp, size_t max);
-enum reply_how reply_object_end(struct reply *rp, struct json *j);
+enum reply_mode reply_object_end(struct reply *rp, struct json *j);
 const char *status_words(int status); /* "Not Found" */

@@ -6,7 +6,7 @@
 
 struct asker;
 struct json_t;
-struct kept_request;
+struct cached_request;
 struct reply;
 struct route;
 
@@ -45,12 +45,12 @@ struct request {
     void *take_arg;
     int64_t now_ms; /* when its head arrived */
     /* owned by the program: */
-    const struct route *route; /* NULL: not matched yet */
-    struct asker *who;         /* httpd_ops.who_size bytes, zeroed for each request */
-    void *memo;                /* httpd_ops.memo_size bytes, zeroed for each connection; NULL: none */
-    struct trail *trail;       /* NULL: none. A late reply takes it over; in a parked copy it is the original
-                                * request's */
-    struct kept_request *kept; /* a parked copy, with the record it waited for; NULL: the original */
+    const struct route *route;   /* NULL: not matched yet */
+    struct asker *who;           /* httpd_ops.who_size bytes, zeroed for each request */
+    void *memo;                  /* httpd_ops.memo_size bytes, zeroed for each connection; NULL: none */
+    struct trail *trail;         /* NULL: none. A late reply takes it over; in a parked copy it is the original
+                                  * request's */
+    struct cached_request *kept; /* a parked copy, with the record it waited for; NULL: the original */
 };
 /*
  * Parses method word and target ("/a%20b?c=d") into rq. Decoded text goes to scratch, which must be as long as the

@@ -128,7 +128,7 @@ static int make_files(const char *cert, const char *key, bool has_key, struct er
     return r;
 }
 
-int tls_own(const char *dir, struct ssl_ctx_st **ret, struct err *err)
+int tls_self_signed(const char *dir, struct ssl_ctx_st **ret, struct err *err)
 {
     AUTO_FREE char *cert = mem_fmt("%s/tls.crt", dir);
     AUTO_FREE char *key = mem_fmt("%s/tls.key", dir);

@@ -27,7 +27,7 @@ void reply_failed(struct reply *rp, int code, const struct err *err)
     }
 }
 
-bool reply_kept(const struct api *a, const struct request *rq, struct str key, uint64_t version, struct reply *rp)
+bool reply_cached(const struct api *a, const struct request *rq, struct str key, uint64_t version, struct reply *rp)
 {
     rp->blob = cache_get(a->cache, key, version, rq->now_ms);
     return rp->blob != NULL;

@@ -39,7 +39,7 @@ struct asker {
     struct token token; /* id empty: no token, or a user named by the proxy */
     bool by_cookie;
     bool looked;                 /* the token was not in memory and was fetched from the store */
-    bool may_read;               /* an internal request: its user may read */
+    bool can_read;               /* an internal request: its user may read */
     const struct people *people; /* to resolve `mine`; owned by the api */
 };
 
@@ -53,30 +53,30 @@ bool device_named(const struct api *a, struct str word, struct reply *rp, struct
 
 /* False: this word, or one word of a comma-separated list, names a node or device of a followed hub. rp then has a 403
  * with the hub to use instead. (now/) */
-bool words_are_ours(const struct api *a, struct str words, struct reply *rp);
+bool names_are_local(const struct api *a, struct str words, struct reply *rp);
 
 /*
  * A query of the history. It may take long, so a worker thread runs it. The route makes it, with copies of all it
  * needs. run fills rp and must not use api or live.
  */
-struct past_ask {
-    void (*run)(struct past_ask *k, const struct past_source *past, struct reply *rp);
-    void (*end)(struct past_ask *k); /* frees k; on the loop */
-    int64_t limit_ms;                /* time limit; 0: half a minute */
+struct async_query {
+    void (*run)(struct async_query *k, const struct past_source *past, struct reply *rp);
+    void (*end)(struct async_query *k); /* frees k; on the loop */
+    int64_t limit_ms;                   /* time limit; 0: half a minute */
     bool costly; /* seconds of CPU time, as for a picture: it has its own workers, and each address runs one at a
                   * time */
     /* Set by settle (hub.h) instead of a reply: a worker runs it to make the reply. */
-    void (*then_run)(struct past_ask *k, const struct past_source *past, struct reply *rp);
+    void (*then_run)(struct async_query *k, const struct past_source *past, struct reply *rp);
 };
 /*
  * A response about all nodes that is too long for one event loop iteration: the hub renders it in pieces. The route
  * makes it, with copies of all it needs, because nodes come and go meanwhile. Each step finds its earlier output in
  * out, or an empty out if that was already sent.
  */
-struct drawing {
-    bool (*step)(struct drawing *d, struct api *a, size_t bytes); /* appends about this many bytes to out; true:
-                                                                   * complete */
-    void (*end)(struct drawing *d);                               /* frees d */
+struct render_job {
+    bool (*step)(struct render_job *d, struct api *a, size_t bytes); /* appends about this many bytes to out; true:
+                                                                      * complete */
+    void (*end)(struct render_job *d);                               /* frees d */
     struct buf out;
     struct buf piece; /* of a stream: the compressed out (cache.h) */
 };
@@ -87,10 +87,10 @@ void reply_failed(struct reply *rp, int code, const struct err *err);
 struct api {
     struct live *live;
     struct cache *cache;
-    struct answers *answers;      /* cached responses about history; NULL: no cache */
-    struct roster *roster;        /* names of nodes, for queries of history */
-    struct sources_said *sources; /* data from relays about their sources */
-    struct people *people;        /* identity mapping; NULL: none. Code on a worker holds its own reference */
+    struct answers *answers;       /* cached responses about history; NULL: no cache */
+    struct roster *roster;         /* names of nodes, for queries of history */
+    struct source_status *sources; /* data from relays about their sources */
+    struct people *people;         /* identity mapping; NULL: none. Code on a worker holds its own reference */
     struct page_made {
         struct blob *blob; /* index.html as rendered for name; NULL: not yet */
         uint64_t name, hash;
@@ -123,11 +123,12 @@ struct api {
     struct book *book;
     const struct zone *zone; /* of times without a zone */
     /* Functions that later features provide to earlier ones; they register them in open. */
-    bool (*who_asks)(struct api *a, struct request *rq, struct reply *rp); /* sets rq->who; false: rp has a 401 */
-    struct trail *(*audit)(struct api *a, const struct request *rq);       /* starts an entry of the audit log */
-    enum reply_how (*get_state_at)(struct api *a, struct request *rq, struct reply *rp); /* the state with at= */
-    enum reply_how (*get_spans)(struct api *a, struct request *rq, struct reply *rp);    /* processes with from= */
-    enum reply_how (*get_states_past)(struct api *a, struct request *rq, struct reply *rp, const struct view *v);
+    bool (*request_user_check)(struct api *a, struct request *rq,
+                               struct reply *rp);                    /* sets rq->who; false: rp has a 401 */
+    struct trail *(*audit)(struct api *a, const struct request *rq); /* starts an entry of the audit log */
+    enum reply_mode (*get_state_at)(struct api *a, struct request *rq, struct reply *rp); /* the state with at= */
+    enum reply_mode (*get_spans)(struct api *a, struct request *rq, struct reply *rp);    /* processes with from= */
+    enum reply_mode (*get_states_past)(struct api *a, struct request *rq, struct reply *rp, const struct view *v);
 };
 
 #define API_WATCHED_MS  30000
@@ -168,7 +169,7 @@ struct route {
     const char *params; /* "node: key or name; at: time", for openapi; NULL: none */
     size_t max_body;
     bool (*gate)(struct api *a, struct request *rq, struct reply *rp); /* the path's own check, before a body is read */
-    enum reply_how (*handle)(struct api *a, struct request *rq, struct reply *rp);
+    enum reply_mode (*handle)(struct api *a, struct request *rq, struct reply *rp);
 };
 /* The routes of all features (feature.h), in the order of the list; NULL at the end. openapi.json and tests loop over
  * it. */
@@ -176,8 +177,8 @@ const struct route *const *routes_all(void);
 
 /* Finds the route, checks Host and Origin, and authorises the client. True: continue; false: rp has the response. */
 bool api_admit(struct api *a, struct request *rq, struct reply *rp);
-/* The same for an internal request on behalf of a user, with role, token and may_read already set. It has no Host,
+/* The same for an internal request on behalf of a user, with role, token and can_read already set. It has no Host,
  * Origin or token to check. */
 bool api_admit_inside(struct api *a, struct request *rq, struct reply *rp);
 /* Runs an admitted request (calls api_admit if it was not called before). */
-enum reply_how api_handle(struct api *a, struct request *rq, struct reply *rp);
+enum reply_mode api_handle(struct api *a, struct request *rq, struct reply *rp);

@@ -78,7 +78,7 @@ int features_load(struct features *f, struct err *err)
 }
 
 /* Called for each batch of an agent: a feature without an event handler costs a table lookup. */
-void features_hear(const struct features *f, const struct news *n)
+void features_dispatch(const struct features *f, const struct hub_event *n)
 {
     for (size_t i = 0; i < f->n_open; i++)
         if (f->list[i]->hear)

@@ -5,8 +5,8 @@
  * Start: join, open, prepare, take, load; each for all features, in the order of the list. Reload: prepare all, then
  * take all, or drop the prepared ones. End: stop the workers, stop in reverse, close the store, close in reverse.
  *
- * A feature includes and calls only features before it in the list. Features after it receive its events (news.h), or
- * register a callback with it in open.
+ * A feature includes and calls only features before it in the list. Features after it receive its events (hub_event.h),
+ * or register a callback with it in open.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 
 struct hub;
 struct hub_conf;
-struct news;
+struct hub_event;
 struct opt;
 struct route;
 struct status;
@@ -39,9 +39,9 @@ struct feature {
     void (*take)(void *self, void *next);     /* applies prepared settings; h->conf is already set. Cannot fail, owns
                                                * next */
     int (*load)(void *self, struct err *err); /* reads the records stored before this start */
-    void (*hear)(void *self, const struct news *n); /* events of features that must not call it: news.h */
-    void (*tick)(void *self, int64_t now_ms);       /* once a second */
-    void (*status)(void *self, struct status *s);   /* adds its notices and numbers: self.h */
+    void (*hear)(void *self, const struct hub_event *n); /* events of features that must not call it: hub_event.h */
+    void (*tick)(void *self, int64_t now_ms);            /* once a second */
+    void (*status)(void *self, struct status *s);        /* adds its notices and numbers: self.h */
     void (*stop)(void *self);  /* stores the last records and starts no new work; pending results are still delivered */
     void (*close)(void *self); /* the store is closed already */
 };
@@ -77,7 +77,7 @@ int features_prepare(struct features *f, const struct hub_conf *conf, struct fea
 void features_drop(struct features_next *n); /* frees settings that were not applied */
 void features_take(struct features *f, struct features_next *n);
 int features_load(struct features *f, struct err *err);
-void features_hear(const struct features *f, const struct news *n);
+void features_dispatch(const struct features *f, const struct hub_event *n);
 void features_tick(struct features *f, int64_t now_ms);
 void features_status(const struct features *f, struct status *s);
 void features_stop(struct features *f);

@@ -10,7 +10,7 @@ extern const struct route access_routes[], now_routes[], nodes_routes[], book_ro
 
 #define GET (METHOD_GET | METHOD_HEAD) /* methods of a route that reads */
 
-typedef enum reply_how handler(struct api *a, struct request *rq, struct reply *rp);
+typedef enum reply_mode handler(struct api *a, struct request *rq, struct reply *rp);
 
 /* page.c: the page, its files, and the facts behind all screens */
 handler get_page, get_asset, get_facts;
@@ -54,16 +54,16 @@ handler post_say;
 #define MAX_SLACK_BODY (256u << 10)
 /* access/admit.c */
 handler get_whoami;
-bool who_asks(struct api *a, struct request *rq, struct reply *rp); /* api.h */
+bool request_user_check(struct api *a, struct request *rq, struct reply *rp); /* api.h */
 /* openapi.c */
 handler get_openapi;
 
-/* A rendered response that clients share, by key and version (cache.h). reply_kept: true if rp has it already.
+/* A rendered response that clients share, by key and version (cache.h). reply_cached: true if rp has it already.
  * reply_keep: caches rp->body, made since begin_us, for later requests. */
-bool reply_kept(const struct api *a, const struct request *rq, struct str key, uint64_t version, struct reply *rp);
+bool reply_cached(const struct api *a, const struct request *rq, struct str key, uint64_t version, struct reply *rp);
 void reply_keep(const struct api *a, const struct request *rq, struct str key, uint64_t version, int64_t begin_us,
                 struct reply *rp);
 /* Whether this client may read the cluster's state; false: rp has the error. */
-bool may_read(const struct api *a, const struct request *rq, struct reply *rp);
+bool can_read(const struct api *a, const struct request *rq, struct reply *rp);
 #define MAX_SMALL_BODY 4096
 #define MAX_RULES_BODY 262144

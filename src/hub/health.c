@@ -6,7 +6,7 @@
 #include "hub/handlers.h"
 #include "hub/self.h"
 
-static enum reply_how get_healthz(struct api *a, UNUSED struct request *rq, struct reply *rp)
+static enum reply_mode get_healthz(struct api *a, UNUSED struct request *rq, struct reply *rp)
 {
     char why[NOTICE_MAX] = "";
     rp->type = "text/plain; charset=utf-8";
@@ -18,7 +18,7 @@ static enum reply_how get_healthz(struct api *a, UNUSED struct request *rq, stru
     return REPLY_NOW;
 }
 
-static enum reply_how get_readyz(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_readyz(struct api *a, struct request *rq, struct reply *rp)
 {
     char why[NOTICE_MAX] = "";
     if (!hub_ready(a->hub, why))
@@ -34,7 +34,7 @@ static bool is_here(UNUSED struct api *a, struct request *rq, struct reply *rp)
            reply_refuse(rp, 403, "the hub answers this only to commands on its own machine");
 }
 
-static enum reply_how get_folder(struct api *a, UNUSED struct request *rq, struct reply *rp)
+static enum reply_mode get_folder(struct api *a, UNUSED struct request *rq, struct reply *rp)
 {
     AUTO_FREE char *dir = realpath(a->hub->data, NULL);
     struct json j = reply_object(rp, 65536);
@@ -42,7 +42,7 @@ static enum reply_how get_folder(struct api *a, UNUSED struct request *rq, struc
     return reply_object_end(rp, &j);
 }
 
-static enum reply_how get_favicon(UNUSED struct api *a, UNUSED struct request *rq, struct reply *rp)
+static enum reply_mode get_favicon(UNUSED struct api *a, UNUSED struct request *rq, struct reply *rp)
 {
     rp->status = 204;
     snprintf(rp->cache, sizeof(rp->cache), "public, max-age=86400");

@@ -66,7 +66,7 @@ static void path(struct json *j, const struct route *const *from)
     json_end_obj(j);
 }
 
-enum reply_how get_openapi(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_openapi(struct api *a, struct request *rq, struct reply *rp)
 {
     rp->blob = cache_get(a->cache, STR("openapi"), 1, rq->now_ms); /* the table is what it is */
     if (rp->blob)

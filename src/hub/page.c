@@ -80,7 +80,7 @@ static const struct page_made *start_page(struct api *a, const struct request *r
     return make_page(a, language);
 }
 
-enum reply_how get_page(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_page(struct api *a, struct request *rq, struct reply *rp)
 {
     const struct page_made *page = start_page(a, rq, rp);
     snprintf(rp->etag, sizeof(rp->etag), "W/\"%llx\"", (unsigned long long)page->hash);
@@ -123,7 +123,8 @@ void page_of_foreign_host(struct reply *rp, struct str host)
              "<style>body{font:14px/20px system-ui,sans-serif;max-width:720px;margin:48px auto;padding:0 16px}"
              "h1{font-size:18px;line-height:28px}code{font:13px ui-monospace,monospace}</style></head><body>\n"
              "<h1>This hub is not known as %.*s</h1>\n"
-             "<p>It answers only under its configured names, so that no other page can send requests to it through your browser. "
+             "<p>It answers only under its configured names, so that no other page can send requests to it through "
+             "your browser. "
              "Its address as a number works, and so does the name of its machine.</p>\n"
              "<p>Who runs it adds the name: <code>host_names: [%.*s]</code> in muster.yaml, or "
              "<code>--host-names %.*s</code>.</p>\n</body></html>\n",
@@ -131,7 +132,7 @@ void page_of_foreign_host(struct reply *rp, struct str host)
              plain ? host.p : "NAME", plain ? (int)host_name_len(host) : 4, plain ? host.p : "NAME");
 }
 
-enum reply_how get_asset(UNUSED struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_asset(UNUSED struct api *a, struct request *rq, struct reply *rp)
 {
     struct asset *at = web_assets;
     while (at->path && !str_eq(rq->tail, at->path))
@@ -144,7 +145,7 @@ enum reply_how get_asset(UNUSED struct api *a, struct request *rq, struct reply 
     return REPLY_NOW;
 }
 
-enum reply_how get_facts(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_facts(struct api *a, struct request *rq, struct reply *rp)
 {
     uint64_t version = facts_version(a);
     rp->blob = cache_get(a->cache, STR("facts"), version, rq->now_ms);

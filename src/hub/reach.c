@@ -45,7 +45,7 @@ static bool is_loopback(const char *host)
     return strcmp(host, "localhost") == 0 || str_ends(str_of(host), ".localhost") || address_is_loopback(host);
 }
 
-bool reach_asked(const struct api *a, const struct request *rq, char ret[OWN_URL_MAX])
+bool reach_requested(const struct api *a, const struct request *rq, char ret[OWN_URL_MAX])
 {
     char host[OWN_URL_MAX];
     if (a->address)

@@ -22,7 +22,7 @@ extern const char *const reach_sentences[]; /* what to set; for REACH_OK: "" */
 enum reach reach_url(const struct api *a, const struct request *rq, char ret[OWN_URL_MAX]);
 /* The URL for the client: the setting, else the address of the request. False: its Host is neither a name of the hub
  * nor an address of this machine. */
-bool reach_asked(const struct api *a, const struct request *rq, char ret[OWN_URL_MAX]);
+bool reach_requested(const struct api *a, const struct request *rq, char ret[OWN_URL_MAX]);
 /* "curl -fsS http://hub:8765/install | sh -s -- TOKEN", with the pin of a certificate that the hub made. */
 void reach_command(const struct api *a, const char *url, const char *token, struct buf *out);
 /* "https://Hub.example:8765" -> "hub.example". False: it is not the address of a hub. */

@@ -93,14 +93,14 @@ static bool comes_from(const struct api *a, const struct request *rq)
 static bool is_private_reading(const struct request *rq)
 {
     return (rq->route->need == ROLE_MEMBER || rq->route->need == ROLE_ADMIN) &&
-           ((rq->method & GET) || rq->route->reads) && !rq->who->may_read;
+           ((rq->method & GET) || rq->route->reads) && !rq->who->can_read;
 }
 
 static bool reads(const struct api *a, const struct request *rq)
 {
     bool known =
         a->read_open || rq->who->role == ROLE_READER || rq->who->role == ROLE_MEMBER || rq->who->role == ROLE_ADMIN;
-    return rq->who->may_read || (known && comes_from(a, rq));
+    return rq->who->can_read || (known && comes_from(a, rq));
 }
 
 static bool may(const struct api *a, const struct request *rq)
@@ -161,7 +161,7 @@ static bool refuse(const struct api *a, const struct request *rq, struct reply *
     return false;
 }
 
-bool may_read(const struct api *a, const struct request *rq, struct reply *rp)
+bool can_read(const struct api *a, const struct request *rq, struct reply *rp)
 {
     return reads(a, rq) || refuse(a, rq, rp);
 }
@@ -274,7 +274,7 @@ static bool admit_request(struct api *a, struct request *rq, struct reply *rp)
     if (rq->route->write && !origin_allowed(origin, host, browser && rq->method != METHOD_GET))
         return reply_refuse(rp, 403, "a page of '%.*s' may not write here: the Origin of a write must be this hub",
                             (int)MIN(origin.len, 200u), origin.p);
-    if (!a->who_asks(a, rq, rp))
+    if (!a->request_user_check(a, rq, rp))
         return false;
     settle_peer(a, rq);
     return may_then_gate(a, rq, rp);
@@ -289,24 +289,24 @@ bool api_admit(struct api *a, struct request *rq, struct reply *rp)
     return admitted(a, rq, rp, ok);
 }
 
-static enum reply_how handle_admitted(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode handle_admitted(struct api *a, struct request *rq, struct reply *rp)
 {
     if (rq->body.len > rq->route->max_body)
         return reply_problem(rp, 413, "the body has %zu bytes; this path accepts at most %zu", rq->body.len,
                              rq->route->max_body);
     if (!rq->route->sites &&
-        (!words_are_ours(a, request_query(rq, "node"), rp) || !words_are_ours(a, request_query(rq, "device"), rp) ||
-         (str_starts(rq->path, "/api/") && !words_are_ours(a, rq->tail, rp))))
+        (!names_are_local(a, request_query(rq, "node"), rp) || !names_are_local(a, request_query(rq, "device"), rp) ||
+         (str_starts(rq->path, "/api/") && !names_are_local(a, rq->tail, rp))))
         return REPLY_NOW;
     return rq->route->handle(a, rq, rp);
 }
 
-enum reply_how api_handle(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode api_handle(struct api *a, struct request *rq, struct reply *rp)
 {
     if (!rq->route && !api_admit(a, rq, rp))
         return REPLY_NOW;
     begin_trail(a, rq);
-    enum reply_how how = handle_admitted(a, rq, rp);
+    enum reply_mode how = handle_admitted(a, rq, rp);
     if (how != REPLY_LATER && !rq->kept) /* else the late reply ends it */
         end_trail(rq, rp);
     return how;

@@ -8,9 +8,9 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "clickhouse/clickhouse.h"
-#include "hub/easel.h"
+#include "hub/render_queue.h"
 #include "hub/trusted_clock.h"
-#include "store/aside.h"
+#include "store/quarantine.h"
 
 #define LOOK_MS 3000       /* files are moved away by people */
 #define LEAST   (64 << 10) /* a folder with less room is full */
@@ -19,15 +19,15 @@
 static void look_at_folder(struct hub *h)
 {
     int64_t now_ms = clock_mono_ms();
-    struct aside_sum sum;
+    struct quarantine_summary sum;
     struct statvfs fs;
     if (!h->data[0] || (h->looked_ms && now_ms - h->looked_ms < LOOK_MS))
         return;
     h->looked_ms = now_ms;
     if (strcmp(h->place, h->data) != 0)
         h->full = statvfs(h->data, &fs) == 0 && fs.f_blocks && (uint64_t)fs.f_bavail * fs.f_frsize < LEAST;
-    else if (aside_look(h->data, &sum) == 0)
-        aside_words(&sum, h->aside, sizeof(h->aside));
+    else if (quarantine_list(h->data, &sum) == 0)
+        quarantine_text(&sum, h->aside, sizeof(h->aside));
 }
 
 /* Appends notices that stay until an admin acts to the current ones. */
@@ -127,7 +127,7 @@ void self_status(void *self, struct status *s)
         uint64_t v;
     } all[] = {
         {"muster_hub_commits", "group commits of the store", true, st.commits},
-        {"muster_hub_pieces", "pieces of answers about very many nodes", true, easel_turns(h->easel)},
+        {"muster_hub_pieces", "pieces of answers about very many nodes", true, render_queue_piece_count(h->easel)},
         {"muster_hub_store_records", "records put in the store, batches aside", true, st.records},
         {"muster_hub_store_steps", "what records cost the database, in steps of its machine", true, st.steps},
         {"muster_hub_requests", "HTTP requests answered", true, hs.requests},
@@ -202,7 +202,7 @@ static void say_damage(struct hub *h, uint64_t columns)
     h->damage_said_ms = now_ms;
 }
 
-void self_say(struct hub *h)
+void self_log(struct hub *h)
 {
     struct store_stat st;
     store_stat(h->store, &st);
@@ -211,7 +211,7 @@ void self_say(struct hub *h)
         return;
     if (st.last_error)
         log_error("store", "%s: agents keep their batches until it works again",
-                  st.error[0] ? st.error : store_why(st.last_error));
+                  st.error[0] ? st.error : store_error_text(st.last_error));
     else
         log_info("store", "works again");
     h->store_said = st.last_error;

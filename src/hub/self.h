@@ -21,4 +21,4 @@ void self_notice(struct hub *h, char out[NOTICE_MAX]);
 const char *self_damage(struct hub *h);
 void self_metrics(struct hub *h, struct buf *out, bool openmetrics);
 void self_status(void *self, struct status *s); /* the kernel's own; self: the hub */
-void self_say(struct hub *h);                   /* to the log what is new of the store */
+void self_log(struct hub *h);                   /* to the log what is new of the store */

@@ -30,9 +30,9 @@
 #include "http/room.h"
 #include "http/tls.h"
 #include "hub/decode.h"
-#include "hub/easel.h"
 #include "hub/hub.h"
-#include "hub/look.h"
+#include "hub/record_fetch.h"
+#include "hub/render_queue.h"
 #include "hub/self.h"
 #include "hub/trusted_clock.h"
 
@@ -97,7 +97,7 @@ static size_t max_body(UNUSED void *arg, const struct request *rq)
     return rq->route->max_body;
 }
 
-static enum reply_how handle(void *arg, struct request *rq, struct reply *rp)
+static enum reply_mode handle(void *arg, struct request *rq, struct reply *rp)
 {
     struct hub *h = arg;
     return api_handle(&h->api, rq, rp);
@@ -142,7 +142,7 @@ static void on_tick(void *arg)
     int64_t now_ms = clock_wall_ms();
     httpd_tick(s->hub.httpd);
     set_group(&s->hub, now_ms);
-    self_say(&s->hub);
+    self_log(&s->hub);
     cache_sweep(s->hub.api.cache, now_ms);
     costly_next(&s->hub);
     features_tick(&s->hub.features, now_ms);
@@ -178,7 +178,7 @@ static int next_make(struct server *s, const struct hub_conf *conf, const char *
     if (r == 0 && conf->tls_cert)
         r = tls_load(conf->tls_cert, conf->tls_key, &ret->tls, err);
     else if (r == 0 && conf->tls)
-        r = tls_own(data, &ret->tls, err);
+        r = tls_self_signed(data, &ret->tls, err);
     ret->new_listen = mem_zero(MAX(conf->listen.n, 1), sizeof(*ret->new_listen));
     for (size_t i = 0; r == 0 && i < conf->listen.n; i++) {
         int port;
@@ -315,7 +315,7 @@ static void on_signal(evutil_socket_t sig, UNUSED short what, void *arg)
     log_info("hub", "stopping");
     s->stop_ms = clock_mono_ms();
     ports_close(httpd_ports(s->hub.httpd), NULL);
-    hub_news(&s->hub, &(struct news){.kind = NEWS_END});
+    hub_publish(&s->hub, &(struct hub_event){.kind = HUB_EVENT_END});
     if (httpd_busy(s->hub.httpd) == 0)
         event_base_loopexit(s->hub.loop, NULL);
 }
@@ -441,7 +441,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
         h->zone = zone_utc(); /* an unreadable zone must not stop the hub */
     make_api(s);
     h->httpd = httpd_new(h->loop, &limits, &ops);
-    h->easel = easel_new(h);
+    h->easel = render_queue_new(h);
     h->dec = wire_dec_new();
     h->enc = wire_enc_new(3);
     r = hub_conf_data(conf, h->data, sizeof(h->data), err);
@@ -449,8 +449,8 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
         r = open_store(h, conf, err);
     if (r == 0 && (!(h->work = work_new(h->loop, READERS, READ_QUEUE)) ||
                    !(h->costly_work = work_new(h->loop, READERS, READ_QUEUE)) ||
-                   !(h->own_work = work_new(h->loop, 1, READ_QUEUE)) || !(h->looks = looks_new(h)) ||
-                   !(h->blob_looks = looks_new(h))))
+                   !(h->own_work = work_new(h->loop, 1, READ_QUEUE)) || !(h->looks = record_fetcher_new(h)) ||
+                   !(h->blob_looks = record_fetcher_new(h))))
         r = err_set(err, -EAGAIN, "cannot start a thread");
     if (r == 0)
         h->compress = compress_new(h->loop);
@@ -509,7 +509,7 @@ const char *hub_pin(const struct hub *h)
     return s->pin[0] ? s->pin : NULL;
 }
 
-bool hub_own_pin(const struct hub *h, char out[64])
+bool hub_local_pin(const struct hub *h, char out[64])
 {
     const struct server *s = (const struct server *)h;
     return s->tls && tls_pin(s->tls, out) == 0;
@@ -557,15 +557,15 @@ void hub_close(struct hub *h)
     costly_next(h); /* refuses the rest */
     work_free(h->own_work);
     h->own_work = NULL;
-    looks_free(h->looks);
+    record_fetcher_free(h->looks);
     h->looks = NULL;
-    looks_free(h->blob_looks);
+    record_fetcher_free(h->blob_looks);
     h->blob_looks = NULL;
     compress_free(h->compress);
     h->compress = NULL; /* late replies are sent uncompressed */
     features_stop(&s->hub.features);
     say_waits(h);
-    easel_free(h->easel);
+    render_queue_free(h->easel);
     h->easel = NULL;
     store_close(h->store); /* every done is called: late replies go out or away */
     clickhouse_close(h->archive);

@@ -17,7 +17,7 @@ int hub_addresses(const struct hub *h, struct buf *out);
 enum reach hub_reach(const struct hub *h, char url[OWN_URL_MAX], struct buf *command);
 const char *hub_pin(const struct hub *h); /* of a certificate made here; NULL: none */
 /* The pin of its certificate, also a configured one, for its own processes. False: no TLS. */
-bool hub_own_pin(const struct hub *h, char out[64]);
+bool hub_local_pin(const struct hub *h, char out[64]);
 /* Runs until SIGTERM or SIGINT and returns 0. taken (may be NULL) is called after each successful reload. */
 int hub_run(struct hub *h, hub_reload_fn *reload, void (*taken)(void *arg), void *arg);
 void hub_close(struct hub *h); /* makes all accepted data durable first */

@@ -23,7 +23,7 @@ struct listed {
     bool done; /* read as a part of another run */
 };
 struct listing_jobs {
-    const struct advise_ask *ask;
+    const struct advise_query *ask;
     struct listed *v;
     size_t n, cap;
     size_t todo; /* runs still to read */
@@ -31,22 +31,22 @@ struct listing_jobs {
 
 /* ---- cached runs ---- */
 
-struct kept_run {
+struct cached_run {
     int64_t run, end_ms, read_ms;
-    struct advise_told told;
+    struct advise_verdict told;
     struct advise_found found; /* rule ADVICE_COUNT: none */
     double cells;
     size_t n_parts;
     int64_t *parts; /* runs that were read with it */
 };
 struct advise_cache {
-    struct kept_run *v;
+    struct cached_run *v;
     size_t n, cap;
     struct lookup by_run;
     int64_t from_ms, round_ms; /* start of the period; start of the current round, 0: none */
 };
 
-static void kept_fini(struct kept_run *k)
+static void kept_fini(struct cached_run *k)
 {
     advise_found_fini(&k->found);
     free(k->parts);
@@ -73,7 +73,7 @@ void advise_cache_free(struct advise_cache *c)
     free(c);
 }
 
-static struct kept_run *kept_of(const struct advise_cache *c, int64_t run)
+static struct cached_run *kept_of(const struct advise_cache *c, int64_t run)
 {
     size_t at = 0, i = lookup_next_place(&c->by_run, (uint64_t)run, &at);
     while (i != SIZE_MAX && c->v[i].run != run)
@@ -82,15 +82,15 @@ static struct kept_run *kept_of(const struct advise_cache *c, int64_t run)
 }
 
 /* Ended runs are read once; current and recently ended runs in each round. */
-static bool is_read(const struct advise_cache *c, const struct kept_run *k, const struct job_fact *j)
+static bool is_read(const struct advise_cache *c, const struct cached_run *k, const struct job_fact *j)
 {
     bool over = k && j->end_ms && k->end_ms == j->end_ms && k->read_ms - j->end_ms > LATE_MS;
     return k && (over || (k->read_ms >= c->round_ms && k->end_ms == j->end_ms));
 }
 
-static struct kept_run *keep_run(struct advise_cache *c, struct kept_run *k)
+static struct cached_run *keep_run(struct advise_cache *c, struct cached_run *k)
 {
-    struct kept_run *was = kept_of(c, k->run);
+    struct cached_run *was = kept_of(c, k->run);
     if (was) {
         kept_fini(was);
         *was = *k;
@@ -103,7 +103,7 @@ static struct kept_run *keep_run(struct advise_cache *c, struct kept_run *k)
 
 /* ---- which runs there are ---- */
 
-static const char *person_of(const struct advise_ask *k, const struct job_fact *j)
+static const char *person_of(const struct advise_query *k, const struct job_fact *j)
 {
     const char *who = j->person[0] ? people_person(k->people, j->node, j->person, -1) : "";
     return who[0] ? who : j->person;
@@ -217,7 +217,7 @@ static struct advise_found found_in(const struct run_verdict *v, const struct jo
     return f;
 }
 
-static void take_verdict(struct kept_run *k, const struct run_verdict *v, const struct job_fact *j)
+static void take_verdict(struct cached_run *k, const struct run_verdict *v, const struct job_fact *j)
 {
     double part = v->all.mean[RUN_WORK];
     k->told.looked = true;
@@ -234,13 +234,13 @@ static void take_verdict(struct kept_run *k, const struct run_verdict *v, const 
 }
 
 /* cells: maximum number of values to read. */
-static int read_run(const struct past_source *past, const struct advise_ask *ask, const struct job_fact *j,
-                    double cells, struct kept_run *ret, struct err *err)
+static int read_run(const struct past_source *past, const struct advise_query *ask, const struct job_fact *j,
+                    double cells, struct cached_run *ret, struct err *err)
 {
     struct run_verdict v;
     struct verdict_reach reach = {ask->from_ms, ask->to_ms, cells};
     int code = run_verdict_read(past, j, &reach, &v, err);
-    *ret = (struct kept_run){.run = j->id, .end_ms = j->end_ms, .read_ms = ask->to_ms, .found.rule = ADVICE_COUNT};
+    *ret = (struct cached_run){.run = j->id, .end_ms = j->end_ms, .read_ms = ask->to_ms, .found.rule = ADVICE_COUNT};
     if (code >= 0)
         take_verdict(ret, &v, j);
     ret->cells = v.cells;
@@ -248,7 +248,7 @@ static int read_run(const struct past_source *past, const struct advise_ask *ask
     return code;
 }
 
-static void drop_parts(struct listing_jobs *l, size_t i, const struct kept_run *k)
+static void drop_parts(struct listing_jobs *l, size_t i, const struct cached_run *k)
 {
     for (size_t p = 0; p < k->n_parts; p++)
         for (size_t n = i + 1; n < l->n; n++)
@@ -258,10 +258,10 @@ static void drop_parts(struct listing_jobs *l, size_t i, const struct kept_run *
             }
 }
 
-static void add_run(struct advise_all *to, const struct advise_ask *ask, const struct job_fact *j,
-                    const struct kept_run *k)
+static void add_run(struct advise_all *to, const struct advise_query *ask, const struct job_fact *j,
+                    const struct cached_run *k)
 {
-    struct advise_told t = k->told;
+    struct advise_verdict t = k->told;
     const char *person = person_of(ask, j);
     mem_copy_str(t.person, sizeof(t.person), person);
     mem_copy_str(t.login, sizeof(t.login), j->person);
@@ -276,15 +276,15 @@ static void add_run(struct advise_all *to, const struct advise_ask *ask, const s
 }
 
 /* Adds one run: cached, read now, or left. code: result of earlier runs; below 0 nothing more is read. */
-static int take_run(const struct past_source *past, const struct advise_ask *ask, struct listing_jobs *l, size_t i,
+static int take_run(const struct past_source *past, const struct advise_query *ask, struct listing_jobs *l, size_t i,
                     int code, double *cells, struct advise_all *ret, struct err *err)
 {
     const struct job_fact *j = l->v[i].j;
-    const struct kept_run *kept = kept_of(ask->cache, j->id);
-    const struct kept_run unread = {.found.rule = ADVICE_COUNT, .told = {.hours = l->v[i].hours, .effective = NAN}};
+    const struct cached_run *kept = kept_of(ask->cache, j->id);
+    const struct cached_run unread = {.found.rule = ADVICE_COUNT, .told = {.hours = l->v[i].hours, .effective = NAN}};
     bool late = code < 0 || (ask->until_us && clock_thread_us() >= ask->until_us);
     if (!is_read(ask->cache, kept, j)) {
-        struct kept_run k;
+        struct cached_run k;
         double most = MIN(*cells / (double)MIN(l->todo, (size_t)CELLS_PART), ADVISE_RUN_CELLS);
         kept = NULL;
         ret->left += late;
@@ -299,7 +299,7 @@ static int take_run(const struct past_source *past, const struct advise_ask *ask
     return code;
 }
 
-static int take_runs(const struct past_source *past, const struct advise_ask *ask, struct listing_jobs *l,
+static int take_runs(const struct past_source *past, const struct advise_query *ask, struct listing_jobs *l,
                      struct advise_all *ret, struct err *err)
 {
     double cells = ask->cells;
@@ -316,16 +316,16 @@ static int take_runs(const struct past_source *past, const struct advise_ask *as
     return code;
 }
 
-int advise_read(const struct past_source *past, const struct advise_ask *k, struct advise_all *ret, struct err *err)
+int advise_read(const struct past_source *past, const struct advise_query *k, struct advise_all *ret, struct err *err)
 {
     struct advise_cache own = {0};
-    struct advise_ask ask = *k;
+    struct advise_query ask = *k;
     struct listing_jobs l = {.ask = &ask};
-    struct job_ask jobs = {.from_ms = k->from_ms,
-                           .to_ms = k->to_ms,
-                           .limit = JOBS_MOST,
-                           .stop = past->stop,
-                           .stop_arg = past->stop_arg};
+    struct job_query jobs = {.from_ms = k->from_ms,
+                             .to_ms = k->to_ms,
+                             .limit = JOBS_MOST,
+                             .stop = past->stop,
+                             .stop_arg = past->stop_arg};
     *ret = (struct advise_all){0};
     ask.cache = k->cache ? k->cache : &own;
     if (ask.cache->from_ms != k->from_ms)
@@ -355,18 +355,18 @@ void advise_fini(struct advise_all *a)
 
 /* ---- what they add up to ---- */
 
-static bool is_of(const struct advise_who *w, const char *person, const char *login)
+static bool is_of(const struct advise_owner *w, const char *person, const char *login)
 {
     if (w && w->person && strcmp(w->person, person) != 0 && strcmp(w->person, login) != 0)
         return false;
     return !w || !w->team || people_in(w->people, GROUP_TEAM, w->team, person, w->at_ms);
 }
 
-struct advise_sums advise_sums_of(const struct advise_all *a, const struct advise_who *who)
+struct advise_sums advise_sums_of(const struct advise_all *a, const struct advise_owner *who)
 {
     struct advise_sums s = {.effective = NAN};
     for (size_t i = 0; i < a->n_told; i++) {
-        const struct advise_told *t = &a->told[i];
+        const struct advise_verdict *t = &a->told[i];
         if (!is_of(who, t->person, t->login))
             continue;
         s.runs++;
@@ -383,7 +383,7 @@ struct advise_sums advise_sums_of(const struct advise_all *a, const struct advis
 
 COMPARE(by_hours, struct advise_line, ORDER(y->hours, x->hours) ?: strcmp(x->most->person, y->most->person))
 
-size_t advise_lines(const struct advise_all *a, const struct advise_who *who, advise_price_fn *price, void *arg,
+size_t advise_lines(const struct advise_all *a, const struct advise_owner *who, advise_price_fn *price, void *arg,
                     struct advise_line ret[ADVISE_LINES])
 {
     AUTO_FREE struct advise_line *v = mem_zero(a->n + 1, sizeof(*v));

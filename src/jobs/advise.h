@@ -18,7 +18,7 @@ struct advise_cache;
 struct advise_cache *advise_cache_new(void);
 void advise_cache_free(struct advise_cache *c); /* accepts NULL */
 
-struct advise_ask {
+struct advise_query {
     int64_t from_ms, to_ms;
     const struct people *people;
     double cells;     /* maximum number of values to read; the last run may exceed it by its minimum */
@@ -43,7 +43,7 @@ typedef double advise_price_fn(void *arg, const char *uuid);
 /* The cost of its hours at the mean price of its GPUs; NAN if not all have a price. */
 double advise_cost(const struct advise_found *f, advise_price_fn *price, void *arg);
 
-struct advise_told { /* a run, with or without findings */
+struct advise_verdict { /* a run, with or without findings */
     char person[64], login[64];
     bool looked, sampled; /* it was read; from a sample of its GPUs */
     bool withheld;        /* still running, but without current data: no rule applies */
@@ -52,15 +52,16 @@ struct advise_told { /* a run, with or without findings */
 };
 struct advise_all {
     struct advise_found *v;
-    struct advise_told *told;
+    struct advise_verdict *told;
     size_t n, cap, n_told, cap_told;
     size_t left; /* runs left to read by the next call */
 };
 /* Thread-safe. Returns 0 or -errno. Call advise_fini() in both cases. */
-int advise_read(const struct past_source *past, const struct advise_ask *ask, struct advise_all *ret, struct err *err);
+int advise_read(const struct past_source *past, const struct advise_query *ask, struct advise_all *ret,
+                struct err *err);
 void advise_fini(struct advise_all *a);
 
-struct advise_who { /* selects runs by user; NULL: all */
+struct advise_owner { /* selects runs by user; NULL: all */
     const char *person, *team;
     const struct people *people;
     int64_t at_ms; /* time of the team's membership */
@@ -70,7 +71,7 @@ struct advise_sums {
     double hours;           /* GPU-hours of all runs */
     double held, effective; /* of the runs that were read; effective: NAN if nothing was measured */
 };
-struct advise_sums advise_sums_of(const struct advise_all *a, const struct advise_who *who);
+struct advise_sums advise_sums_of(const struct advise_all *a, const struct advise_owner *who);
 
 struct advise_line { /* one person and rule */
     const struct advise_found *most;
@@ -78,7 +79,7 @@ struct advise_line { /* one person and rule */
     double hours, cost; /* cost: NAN without a price */
 };
 /* Sorted by the GPU-hours to save; at most ADVISE_LINES. */
-size_t advise_lines(const struct advise_all *a, const struct advise_who *who, advise_price_fn *price, void *arg,
+size_t advise_lines(const struct advise_all *a, const struct advise_owner *who, advise_price_fn *price, void *arg,
                     struct advise_line ret[ADVISE_LINES]);
 /* GPU-hours of a run that following the advice would save. */
 double advise_hours(const struct run_verdict *v, const struct run_advice *r);

@@ -58,7 +58,7 @@ static void look_at_all(struct parts *p, int64_t now_ms)
 }
 
 /* A slice is a range of the table, so that a pass need not visit the other nodes. */
-void apart_look(const struct auto_runs *a, struct live *l, int64_t now_ms)
+void stragglers_update(const struct auto_runs *a, struct live *l, int64_t now_ms)
 {
     size_t slice = (size_t)(now_ms / 1000 % SLICES), cap = a->by_node.cap;
     size_t from = cap * slice / SLICES, end = cap * (slice + 1) / SLICES, at = slice ? from : 0;

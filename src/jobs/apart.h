@@ -7,4 +7,4 @@
 #include "jobs/auto.h"
 #include "now/live.h"
 
-void apart_look(const struct auto_runs *a, struct live *l, int64_t now_ms);
+void stragglers_update(const struct auto_runs *a, struct live *l, int64_t now_ms);

@@ -83,17 +83,17 @@ static int read_window(const struct past_source *past, struct first_gpu *g, size
         uuids[i] = g[i].uuid;
     for (size_t k = 0; k < ARRAY_LEN(read_metrics); k++)
         names[k] = metrics[read_metrics[k]].name;
-    struct history_ask ask = {.node = g->node,
-                              .devices = uuids,
-                              .n_devices = n,
-                              .metrics = names,
-                              .n_metrics = ARRAY_LEN(read_metrics),
-                              .from_ms = from_ms,
-                              .to_ms = MIN(from_ms + WINDOW_MS, now_ms),
-                              .step_ms = MINUTE_MS,
-                              .fields = BIN_SUM,
-                              .tier = -1,
-                              .once = true};
+    struct bins_query ask = {.node = g->node,
+                             .devices = uuids,
+                             .n_devices = n,
+                             .metrics = names,
+                             .n_metrics = ARRAY_LEN(read_metrics),
+                             .from_ms = from_ms,
+                             .to_ms = MIN(from_ms + WINDOW_MS, now_ms),
+                             .step_ms = MINUTE_MS,
+                             .fields = BIN_SUM,
+                             .tier = -1,
+                             .once = true};
     int r = past_history(past, ask, &h, err);
     for (size_t i = 0; r >= 0 && i < n; i++)
         take_minutes(&g[i], &h, i * ARRAY_LEN(read_metrics), now_ms);
@@ -130,8 +130,8 @@ void first_put(struct live *l, const struct first_gpus *v)
 
 /* ---- on a worker thread ---- */
 
-struct first_ask {
-    struct past_ask ask; /* first */
+struct first_query {
+    struct async_query ask; /* first */
     int64_t now_ms;
     int code;
     struct first_gpus gpus;
@@ -140,18 +140,18 @@ struct first_ask {
 struct apart_first {
     struct hub *h;
     struct auto_runs *a;
-    struct first_ask *asking;
+    struct first_query *asking;
     size_t at; /* position of the next pick */
     int64_t next_ms;
 };
 
-static void run_ask(struct past_ask *k, const struct past_source *past, UNUSED struct reply *rp)
+static void run_ask(struct async_query *k, const struct past_source *past, UNUSED struct reply *rp)
 {
-    struct first_ask *q = (struct first_ask *)k;
+    struct first_query *q = (struct first_query *)k;
     q->code = first_read(past, &q->gpus, q->now_ms, NULL);
 }
 
-static void end_ask(struct past_ask *k)
+static void end_ask(struct async_query *k)
 {
     free(k);
 }
@@ -168,9 +168,9 @@ void apart_first_tick(struct apart_first *x, int64_t now_ms)
 {
     if (x->asking || (now_ms < x->next_ms && now_ms >= x->next_ms - AGAIN_MS))
         return;
-    struct first_ask *q = NEW(struct first_ask, .ask = {.run = run_ask, .end = end_ask}, .now_ms = now_ms);
+    struct first_query *q = NEW(struct first_query, .ask = {.run = run_ask, .end = end_ask}, .now_ms = now_ms);
     first_pick(x->a, x->h->live, x->h->started_ms, &x->at, &q->gpus);
-    if (q->gpus.n && ask_beside(x->h, &q->ask, take_answer, x) == 0)
+    if (q->gpus.n && query_async_internal(x->h, &q->ask, take_answer, x) == 0)
         x->asking = q;
     else
         free(q);

@@ -198,7 +198,7 @@ bool auto_find(const struct auto_runs *a, const char *node, const char *device, 
     return false;
 }
 
-bool auto_goes_on(const struct auto_runs *a, const char *node, int64_t id)
+bool auto_is_active(const struct auto_runs *a, const char *node, int64_t id)
 {
     const struct auto_node *n = find_node(a, node);
     return n && ANY(n->n, i, auto_shown(n->runs[i]) == id);
@@ -265,7 +265,7 @@ struct job_change auto_leads_to(int64_t id, int64_t start_ms, int64_t into, char
     return (struct job_change){.id = id, .end_ms = start_ms, .devices = "", .pids = "", .attrs = attrs};
 }
 
-void auto_tell_joined(struct auto_runs *a, int64_t id, int64_t start_ms, int64_t into)
+void auto_publish_joined(struct auto_runs *a, int64_t id, int64_t start_ms, int64_t into)
 {
     char attrs[AUTO_JOINED_LEN];
     struct job_change c = auto_leads_to(id, start_ms, into, attrs);
@@ -289,7 +289,7 @@ static void join_runs(struct auto_runs *a, struct auto_run *to, struct auto_run 
     to->start_ms = MIN(to->start_ms, from->start_ms);
     to->last_ms = MAX(to->last_ms, from->last_ms);
     if (from->kept)
-        auto_tell_joined(a, from->id, from->start_ms, to->id);
+        auto_publish_joined(a, from->id, from->start_ms, to->id);
     auto_drop(a, from);
 }
 
@@ -391,25 +391,25 @@ void auto_see(struct auto_runs *a, const struct auto_seen *s, int64_t now_ms)
 
 /* ---- looking ---- */
 
-static struct auto_look *look_for(struct auto_look *v, size_t *n, const char *node, size_t max)
+static struct auto_query *look_for(struct auto_query *v, size_t *n, const char *node, size_t max)
 {
     for (size_t i = 0; i < *n; i++)
         if (strcmp(v[i].node, node) == 0)
             return &v[i];
     if (*n == max)
         return NULL;
-    struct auto_look *l = &v[(*n)++];
-    *l = (struct auto_look){.from_ms = INT64_MAX};
+    struct auto_query *l = &v[(*n)++];
+    *l = (struct auto_query){.from_ms = INT64_MAX};
     mem_copy_str(l->node, sizeof(l->node), node);
     return l;
 }
 
-size_t auto_due(struct auto_runs *a, int64_t now_ms, struct auto_look *ret, size_t max)
+size_t auto_due(struct auto_runs *a, int64_t now_ms, struct auto_query *ret, size_t max)
 {
     size_t n = 0;
     for (enum auto_queue q = AUTO_BEGINS; q <= AUTO_ENDS; q++)
         for (struct auto_run *r; (r = TAILQ_FIRST(&a->queues[q])) && r->due_ms <= now_ms;) {
-            struct auto_look *l = look_for(ret, &n, r->node->key, max);
+            struct auto_query *l = look_for(ret, &n, r->node->key, max);
             if (!l)
                 return n;
             l->from_ms = MIN(l->from_ms, r->start_ms - a->conf.gap_ms);

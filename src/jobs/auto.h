@@ -39,7 +39,7 @@ struct auto_out {
     void *arg;
 };
 
-struct auto_look { /* a read of the jobs of this node that overlap this time */
+struct auto_query { /* a read of the jobs of this node that overlap this time */
     char node[NODE_KEY_MAX];
     int64_t from_ms, to_ms;
 };
@@ -50,7 +50,7 @@ void auto_free(struct auto_runs *a); /* accepts NULL */
 void auto_set(struct auto_runs *a, const struct auto_conf *conf);
 void auto_see(struct auto_runs *a, const struct auto_seen *s, int64_t now_ms);
 /* Nodes to read now, at most max. The caller settles or puts off each one. */
-size_t auto_due(struct auto_runs *a, int64_t now_ms, struct auto_look *ret, size_t max);
+size_t auto_due(struct auto_runs *a, int64_t now_ms, struct auto_query *ret, size_t max);
 void auto_settle(struct auto_runs *a, const char *node, struct job_fact *const *jobs, size_t n, int64_t now_ms);
 void auto_put_off(struct auto_runs *a, const char *node, int64_t now_ms);
 /* Another hub detects the runs now: forgets ended ones. */
@@ -68,7 +68,7 @@ struct auto_found { /* the current run on a device, as users see it: its label's
 bool auto_find(const struct auto_runs *a, const char *node, const char *device, struct auto_found *ret);
 /* Whether a run continues or ended so recently that it may resume: the run with this id on that node, by the id that
  * users see; a launch on any node. */
-bool auto_goes_on(const struct auto_runs *a, const char *node, int64_t id);
+bool auto_is_active(const struct auto_runs *a, const char *node, int64_t id);
 bool auto_launched(const struct auto_runs *a, uint64_t launch);
 
 /* The change to store for record id, which started at start_ms, when it is no longer a run and leads to another job. */

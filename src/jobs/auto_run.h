@@ -75,6 +75,6 @@ void auto_name(struct auto_run *r, struct job_fact *const *jobs, size_t n_jobs);
 int64_t auto_until(const struct auto_run *r);
 int64_t auto_shown(const struct auto_run *r); /* the id that users see */
 /* Stores that record id is no longer a run and leads to another job. */
-void auto_tell_joined(struct auto_runs *a, int64_t id, int64_t start_ms, int64_t into);
+void auto_publish_joined(struct auto_runs *a, int64_t id, int64_t start_ms, int64_t into);
 /* Uses the jobs of its node: the run is covered, found again, started, changed or ended. */
 void auto_settle_run(struct auto_runs *a, struct auto_run *r, struct job_fact *const *jobs, size_t n, int64_t now_ms);

@@ -142,7 +142,7 @@ static void find_again(struct auto_runs *a, struct auto_run *r, struct job_fact 
             while (str_cut(&rest, ',', &one))
                 auto_device(r, one);
             r->last_ms = MAX(r->last_ms, jobs[i]->end_ms);
-            auto_tell_joined(a, jobs[i]->id, jobs[i]->start_ms, first->id);
+            auto_publish_joined(a, jobs[i]->id, jobs[i]->start_ms, first->id);
         }
     if (first)
         take_record(r, first);
@@ -266,7 +266,7 @@ void auto_settle_run(struct auto_runs *a, struct auto_run *r, struct job_fact *c
     r->label_start_ms = r->label ? by->start_ms : 0;
     if (!left && by) {
         if (r->kept)
-            auto_tell_joined(a, r->id, r->put_start_ms, by->id);
+            auto_publish_joined(a, r->id, r->put_start_ms, by->id);
         r->kept = false;
         return;
     }

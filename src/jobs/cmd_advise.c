@@ -165,7 +165,7 @@ static int ask_until_ready(const struct client_conf *client, const char *path, j
 {
     bool screen = isatty(STDERR_FILENO);
     for (int64_t end_ms = clock_mono_ms() + client->limit_ms;;) {
-        int r = client_ask_object(client, "GET", path, str_n("", 0), v, raw, err);
+        int r = client_request_object(client, "GET", path, str_n("", 0), v, raw, err);
         bool waits = r >= 0 && json_is_false(json_object_get(*v, "ready"));
         if (screen && (waits || r < 0 || raw->len))
             fprintf(stderr, waits ? "\rthe hub reads what runs did ... \033[K" : "\r\033[K");

@@ -107,7 +107,7 @@ static int list_runs(struct cmd_call *c, const struct opt_cmd *help)
         snprintf(none, sizeof(none), "there is no %srun", which);
     struct hub_listing l = {LISTING(*help, columns, fill_row, none), .path = path.err ? NULL : path.p, .member = "jobs",
                             .no = true};
-    return listing_ask(&l, &conf->client, conf->json ? LIST_JSON : conf->csv ? LIST_SENT : LIST_TABLE, NULL, &c->err);
+    return listing_fetch(&l, &conf->client, conf->json ? LIST_JSON : conf->csv ? LIST_SENT : LIST_TABLE, NULL, &c->err);
 }
 
 int cmd_runs(struct cmd_call *c)

@@ -125,7 +125,7 @@ static json_t *ask(struct label *l, const char *method, const char *path, json_t
     AUTO_BUF answer = {0};
 
     l->err = (struct err){0};
-    int r = client_ask(&l->conf, method, path, str_of(text ? text : ""), &answer, &l->err);
+    int r = client_request(&l->conf, method, path, str_of(text ? text : ""), &answer, &l->err);
     free(text);
     json_decref(body);
     json_t *o = r == 0 ? client_json(buf_str(&answer)) : NULL;

@@ -329,7 +329,7 @@ static json_t *wait_for_verdict(const struct client_conf *client, const char *pa
     for (;;) {
         AUTO_BUF raw = {0};
         json_t *v = NULL;
-        int r = client_ask_object(client, "GET", path, str_of(""), &v, &raw, err);
+        int r = client_request_object(client, "GET", path, str_of(""), &v, &raw, err);
         int64_t spent_ms = clock_mono_ms() - begin_ms;
         if (!wait || spent_ms > WAIT_MS || (r == 0 && has_samples(v, spent_ms))) {
             progress_end(&p);

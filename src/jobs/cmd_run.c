@@ -140,7 +140,7 @@ static int ask_verdict(const struct run_conf *conf, const char *id, json_t **ret
     struct client_conf client = conf->client;
     client.limit_ms = LIMIT_MS;
     int r = verdict_path(id, &path, err);
-    return r < 0 ? r : client_ask_object(&client, "GET", path.p, str_n("", 0), ret, raw, err);
+    return r < 0 ? r : client_request_object(&client, "GET", path.p, str_n("", 0), ret, raw, err);
 }
 
 static int save_picture(const struct run_conf *conf, const char *id, struct err *err)

@@ -141,7 +141,7 @@ static int add_node(const struct client_conf *client, const json_t *v, const cha
         client_param(&path, whose[k], person);
         add_moments(&path, v);
         buf_addf(&path, "&limit=%d", SPANS);
-        int r = client_ask_object(client, "GET", path.p, str_n("", 0), &answer, &raw, err);
+        int r = client_request_object(client, "GET", path.p, str_n("", 0), &answer, &raw, err);
         if (r < 0)
             return r == -ENOENT ? 0 : r; /* the hub does not know the node any more */
         json_array_foreach (json_object_get(answer, "spans"), i, span)

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
-#include "hub/look.h"
+#include "hub/record_fetch.h"
 #include "hub/self.h"
 #include "jobs/apart.h"
 #include "jobs/apart_first.h"
@@ -41,11 +41,11 @@ struct hub_jobs {
 
 /* ---- stored jobs of the nodes of runs ---- */
 
-struct node_look {
-    struct look_read read; /* first */
+struct node_scan {
+    struct record_fetch read; /* first */
     struct hub_jobs *d;
     size_t n;
-    struct auto_look v[LOOKS];
+    struct auto_query v[LOOKS];
     struct found_jobs {
         struct job_fact **v;
         size_t n, cap;
@@ -58,15 +58,15 @@ static void take_job(void *arg, const struct job_fact *j)
     VEC_ADD(f->v, f->n, f->cap, job_copy(j));
 }
 
-static int read_jobs(struct look_read *r, struct store *s, struct err *err)
+static int read_jobs(struct record_fetch *r, struct store *s, struct err *err)
 {
-    struct node_look *k = (struct node_look *)r;
+    struct node_scan *k = (struct node_scan *)r;
     int code = 0;
     for (size_t i = 0; i < k->n && code >= 0; i++) {
-        struct job_ask ask = {.from_ms = k->v[i].from_ms,
-                              .to_ms = k->v[i].to_ms,
-                              .node = k->v[i].node,
-                              .limit = JOBS_MOST};
+        struct job_query ask = {.from_ms = k->v[i].from_ms,
+                                .to_ms = k->v[i].to_ms,
+                                .node = k->v[i].node,
+                                .limit = JOBS_MOST};
         code = store_each(s, EACH_JOB(&ask, take_job, &k->found[i]), err);
     }
     return code;
@@ -74,9 +74,9 @@ static int read_jobs(struct look_read *r, struct store *s, struct err *err)
 
 static void look_next(struct hub_jobs *d, int64_t now_ms);
 
-static void jobs_come(struct look_read *r)
+static void jobs_come(struct record_fetch *r)
 {
-    struct node_look *k = (struct node_look *)r;
+    struct node_scan *k = (struct node_scan *)r;
     struct hub_jobs *d = k->d;
     int64_t now_ms = clock_wall_ms();
     bool leads = hub_leads(d->h);
@@ -99,10 +99,10 @@ static void jobs_come(struct look_read *r)
 
 static void look_next(struct hub_jobs *d, int64_t now_ms)
 {
-    struct node_look *k = NEW(struct node_look, .read = {.read = read_jobs, .done = jobs_come}, .d = d);
+    struct node_scan *k = NEW(struct node_scan, .read = {.read = read_jobs, .done = jobs_come}, .d = d);
     struct err err = {0};
     k->n = auto_due(d->runs, now_ms, k->v, LOOKS);
-    d->looking = k->n > 0 && look_read(d->h, &k->read, &err) == 0;
+    d->looking = k->n > 0 && record_fetch(d->h, &k->read, &err) == 0;
     d->looks += k->n;
     if (d->looking)
         return;
@@ -119,7 +119,7 @@ static void stored(void *arg, int result)
     if (result >= 0 || result == -ESTALE)
         return;
     if (!d->again_ms)
-        log_warn("jobs", "a run could not be stored: %s", store_why(result));
+        log_warn("jobs", "a run could not be stored: %s", store_error_text(result));
     d->again_ms = clock_wall_ms() + AGAIN_MS;
 }
 
@@ -159,10 +159,10 @@ static void note_late(void *arg, const char *node, int64_t from_ms, int64_t to_m
         late_procs_note(d->late, node, from_ms, to_ms, clock_wall_ms());
 }
 
-static void hear(void *self, const struct news *n)
+static void hear(void *self, const struct hub_event *n)
 {
     struct hub_jobs *d = self;
-    if (n->kind == NEWS_RENAMED)
+    if (n->kind == HUB_EVENT_RENAMED)
         auto_forget(d->runs, n->was);
 }
 
@@ -177,7 +177,7 @@ static void tick(void *self, int64_t now_ms)
     d->led = leads;
     apart_first_tick(d->first, now_ms);
     late_procs_tick(d->late, leads, now_ms);
-    apart_look(d->runs, d->h->live, now_ms);
+    stragglers_update(d->runs, d->h->live, now_ms);
     if (!leads)
         auto_rest(d->runs, now_ms);
     else if (!d->looking)
@@ -214,7 +214,8 @@ const struct auto_runs *hub_jobs_runs(struct hub *h)
 static void add_status(void *self, struct status *s)
 {
     const struct hub_jobs *d = self;
-    status_metric(s, "muster_hub_runs", "runs without a label that are active or ended recently", false, auto_count(d->runs));
+    status_metric(s, "muster_hub_runs", "runs without a label that are active or ended recently", false,
+                  auto_count(d->runs));
     status_metric(s, "muster_hub_runs_made", "runs without a label that were made", true, d->made);
     status_metric(s, "muster_hub_runs_looked", "nodes whose jobs were looked up for them", true, d->looks);
 }

@@ -2,7 +2,7 @@
 #include "jobs/late_procs.h"
 
 #include "base/order.h"
-#include "hub/look.h"
+#include "hub/record_fetch.h"
 
 #define FIRST_MS  10000  /* the other hub has put them by then */
 #define AGAIN_MS  300000 /* or by then */
@@ -16,7 +16,7 @@ struct late_node {
 };
 
 struct late_read {
-    struct look_read read; /* first */
+    struct record_fetch read; /* first */
     struct late_procs_read *x;
     struct late_node v[AT_ONCE];
     size_t n, at, n_rows, cap_rows;
@@ -56,7 +56,7 @@ static void take_row(void *arg, const struct proc_span *p)
         VEC_ADD(k->rows, k->n_rows, k->cap_rows, record_copy(&proc_record, p));
 }
 
-static int read_rows(struct look_read *r, struct store *s, struct err *err)
+static int read_rows(struct record_fetch *r, struct store *s, struct err *err)
 {
     struct late_read *k = (struct late_read *)r;
     int code = 0;
@@ -80,7 +80,7 @@ static void put_back(struct late_procs_read *x, const struct late_node *v, size_
     }
 }
 
-static void rows_come(struct look_read *r)
+static void rows_come(struct record_fetch *r)
 {
     struct late_read *k = (struct late_read *)r;
     struct late_procs_read *x = k->x;
@@ -108,7 +108,7 @@ void late_procs_tick(struct late_procs_read *x, bool leads, int64_t now_ms)
         else
             x->v[kept++] = x->v[i];
     x->n = kept;
-    x->reading = look_read(x->h, &k->read, NULL) == 0;
+    x->reading = record_fetch(x->h, &k->read, NULL) == 0;
     if (x->reading)
         return;
     put_back(x, k->v, k->n, AGAIN_MS);

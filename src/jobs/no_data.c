@@ -2,8 +2,8 @@
 #include "jobs/no_data.h"
 
 #include "base/buf.h"
-#include "base/moment.h"
 #include "base/order.h"
+#include "base/time_text.h"
 #include "hub/handlers.h"
 #include "now/live.h"
 
@@ -73,7 +73,7 @@ void no_data_text(const struct no_data *s, size_t of, const struct zone *zone, s
     buf_adds(out, "no data ");
     if (!s->all)
         buf_addf(out, "of %zu of %zu GPUs ", s->n, of);
-    buf_addf(out, "since %s: ", moment_zoned(s->since_ms, zone, since));
+    buf_addf(out, "since %s: ", time_text_zoned(s->since_ms, zone, since));
     if (strcmp(s->state, node_words[NODE_HUNG]) == 0)
         buf_addf(out, "the driver of %s is not responding", s->node);
     else if (strcmp(s->state, node_words[NODE_UP]) == 0)

@@ -33,10 +33,10 @@ static void add_series(struct strips *s, const struct history *h, size_t series,
 
 /* n GPUs of one node, from first on. */
 static int add_gpus(struct strips *s, const struct past_source *past, const struct run_verdict *v,
-                    const struct run_picture *p, size_t first, size_t n, const struct history_ask *like,
+                    const struct run_picture *p, size_t first, size_t n, const struct bins_query *like,
                     const enum metric *which, struct err *err)
 {
-    struct history_ask ask = *like;
+    struct bins_query ask = *like;
     struct history h = {0};
     const char *uuids[PICTURE_GPUS];
     for (size_t i = 0; i < n; i++)
@@ -70,14 +70,14 @@ int run_picture_draw(const struct past_source *past, const struct run_verdict *v
     const enum metric *which = isnan(v->all.mean[RUN_ACTIVE]) ? otherwise : measured;
     const char *names[METRICS];
     int64_t steps = (v->to_ms - v->from_ms) / POINTS / v->step_ms + 1; /* finer than it was read there are gaps */
-    struct history_ask like = {.metrics = names,
-                               .n_metrics = METRICS,
-                               .from_ms = v->from_ms,
-                               .to_ms = v->to_ms,
-                               .step_ms = steps * v->step_ms,
-                               .fields = BIN_SUM,
-                               .tier = -1,
-                               .once = true};
+    struct bins_query like = {.metrics = names,
+                              .n_metrics = METRICS,
+                              .from_ms = v->from_ms,
+                              .to_ms = v->to_ms,
+                              .step_ms = steps * v->step_ms,
+                              .fields = BIN_SUM,
+                              .tier = -1,
+                              .once = true};
     struct strips *s = strips_new();
     size_t all = MIN(v->n, (size_t)PICTURE_GPUS);
     int r = 0;

@@ -12,8 +12,8 @@
 #include "format/render.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
-#include "hub/look.h"
 #include "hub/past.h"
+#include "hub/record_fetch.h"
 #include "jobs/auto.h"
 #include "jobs/no_data.h"
 #include "jobs/routes.h"
@@ -125,11 +125,11 @@ int job_of_path(struct api *a, struct request *rq, struct reply *rp, struct job_
 {
     struct err err = {0};
     int64_t id;
-    int r = job_id_parse(rq->tail, &id) ? look_job(a->hub, rq, id, ret, &err) : 0;
+    int r = job_id_parse(rq->tail, &id) ? record_fetch_job(a->hub, rq, id, ret, &err) : 0;
     for (int i = 1; i < LEADS_MAX && r == 1 && (id = auto_joined(*ret)); i++) { /* a run that is part of another one */
         free(*ret);
         *ret = NULL;
-        r = look_job(a->hub, rq, id, ret, &err);
+        r = record_fetch_job(a->hub, rq, id, ret, &err);
     }
     if (r == 0)
         reply_problem(rp, 404, "there is no job '%.*s'; /api/v1/jobs lists them", (int)MIN(rq->tail.len, 64u),
@@ -139,20 +139,20 @@ int job_of_path(struct api *a, struct request *rq, struct reply *rp, struct job_
     return r;
 }
 
-static enum reply_how get_job(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_job(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct job_fact *j = NULL;
     int r = job_of_path(a, rq, rp, &j);
     if (r == 1)
         reply_job(rp, a, j, job_shows_all(a, rq->who, j));
-    return look_how(r);
+    return reply_mode_of_fetch(r);
 }
 
 /* ---- those of a time ---- */
 
 struct jobs_list {
-    struct past_ask ask; /* first */
-    struct job_ask what; /* with text of ours */
+    struct async_query ask; /* first */
+    struct job_query what;  /* with text of ours */
     char *texts[4];
     struct filter *filter; /* NULL: all */
     size_t limit;
@@ -171,7 +171,7 @@ static void list_take(void *arg, const struct job_fact *j)
     VEC_ADD(l->v, l->n, l->cap, job_copy(j));
 }
 
-static void list_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+static void list_run(struct async_query *k, const struct past_source *past, struct reply *rp)
 {
     struct jobs_list *l = (struct jobs_list *)k;
     struct err err = {0};
@@ -195,7 +195,7 @@ static bool job_matches(const struct api *a, struct identities *who, const struc
     int64_t pid;
     mem_copy_str(fact.user, sizeof(fact.user), j->person);
     mem_copy_str(fact.name, sizeof(fact.name), j->name);
-    p.who = identities_who(who, n ? n->name : NULL, &fact);
+    p.who = identities_find(who, n ? n->name : NULL, &fact);
     if (str_cut(&pids, ',', &one) && str_int(one, &pid))
         fact.pid = (int32_t)pid;
     while (n && str_cut(&rest, ',', &one)) {
@@ -243,7 +243,7 @@ static void list_csv(const struct jobs_list *l, const struct api *a, struct repl
     render_rows_csv(&rp->body, &rows);
 }
 
-static void list_settle(struct past_ask *k, struct api *a, struct reply *rp)
+static void list_settle(struct async_query *k, struct api *a, struct reply *rp)
 {
     struct jobs_list *l = (struct jobs_list *)k;
     bool more = l->n >= l->what.limit;
@@ -274,7 +274,7 @@ static void list_settle(struct past_ask *k, struct api *a, struct reply *rp)
         reply_problem(rp, 413, "the response is larger than %u MiB: request less", JOBS_BYTES >> 20);
 }
 
-static void list_end(struct past_ask *k)
+static void list_end(struct async_query *k)
 {
     struct jobs_list *l = (struct jobs_list *)k;
     for (size_t i = 0; i < l->n; i++)
@@ -287,7 +287,7 @@ static void list_end(struct past_ask *k)
 }
 
 /* False: rp has the response. */
-static bool list_span(const struct request *rq, struct job_ask *ask, struct reply *rp)
+static bool list_span(const struct request *rq, struct job_query *ask, struct reply *rp)
 {
     struct str from = request_query(rq, "from"), to = request_query(rq, "to"), parent = request_query(rq, "parent");
     struct err err = {0};
@@ -304,10 +304,10 @@ static bool list_span(const struct request *rq, struct job_ask *ask, struct repl
     return false;
 }
 
-static enum reply_how get_jobs(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_jobs(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str format = request_query(rq, "format"), device;
-    struct job_ask what = {0};
+    struct job_query what = {0};
     struct filter *filter = NULL;
     bool csv = str_eq(format, "csv") || (!format.len && str_find(rq->header(rq, "Accept"), "text/csv") >= 0);
     if (format.len && !csv && !str_eq(format, "json"))
@@ -335,7 +335,7 @@ static enum reply_how get_jobs(struct api *a, struct request *rq, struct reply *
         l->what.node = l->texts[0] = mem_str(n->key);
     }
     l->what.limit = filter ? JOBS_LOOK : l->limit + 1;
-    return ask_then(a->hub, rq, rp, &l->ask, list_settle);
+    return query_async_then(a->hub, rq, rp, &l->ask, list_settle);
 }
 
 /* clang-format off */

@@ -5,8 +5,8 @@
 #include "model/job.h"
 
 bool job_id_parse(struct str s, int64_t *ret);
-/* The job of the path, to free(). Other than 1: rp has the response, or the job is being read: look_how
- * (hub/look.h). */
+/* The job of the path, to free(). Other than 1: rp has the response, or the job is being read: reply_mode_of_fetch
+ * (hub/record_fetch.h). */
 int job_of_path(struct api *a, struct request *rq, struct reply *rp, struct job_fact **ret);
 /* A job as JSON; all: its command line too. */
 struct json;

@@ -12,7 +12,7 @@
 #include "base/rand.h"
 #include "base/when.h"
 #include "hub/hub.h"
-#include "hub/look.h"
+#include "hub/record_fetch.h"
 #include "jobs/auto.h"
 #include "jobs/routes.h"
 #include "now/live.h"
@@ -45,14 +45,15 @@ struct labelling {
     int status; /* when it went well */
 };
 
-static void answer_label(void *arg, struct looked *found)
+static void answer_label(void *arg, struct record_result *found)
 {
     struct labelling *l = arg;
     struct reply rp = {0};
     if (found->r == -ENOSPC)
         reply_problem(&rp, 507, "the hub's disk is full: try again later");
     else if (found->r < 0)
-        reply_problem(&rp, 503, "the hub cannot store: %s", found->err.msg[0] ? found->err.msg : store_why(found->r));
+        reply_problem(&rp, 503, "the hub cannot store: %s",
+                      found->err.msg[0] ? found->err.msg : store_error_text(found->r));
     else if (found->r == 0)
         reply_problem(&rp, 404, "the job was deleted while it was changed: it was older than the retention");
     else
@@ -69,7 +70,7 @@ static void answer_label(void *arg, struct looked *found)
 static void labelled(void *arg, int result)
 {
     struct labelling *l = arg;
-    struct looked none = {.r = result};
+    struct record_result none = {.r = result};
     if (result == 0)
         none.r = look_up(l->h, STORE_JOB, l->id, answer_label, l, &none.err);
     if (none.r < 0)
@@ -77,8 +78,8 @@ static void labelled(void *arg, int result)
 }
 
 /* change NULL: the job is new. */
-static enum reply_how store_label(struct hub *h, struct request *rq, const struct job_fact *j,
-                                  const struct job_change *change)
+static enum reply_mode store_label(struct hub *h, struct request *rq, const struct job_fact *j,
+                                   const struct job_change *change)
 {
     struct labelling *l = mem_alloc(sizeof(*l));
     int64_t now_ms = clock_wall_ms();
@@ -152,7 +153,7 @@ static bool take_devices(const struct api *a, json_t *v, char **ret, struct repl
         return reply_wrong(rp, "devices must be a list of at most 256 UUIDs or NODE:N");
     json_array_foreach (v, i, one) {
         struct str s = str_n(json_string_value(one), json_string_length(one));
-        if (!words_are_ours(a, s, rp))
+        if (!names_are_local(a, s, rp))
             return false;
         if (!json_is_string(one) || !name_ok(s, UUID_MAX - 1) || memchr(s.p, ',', s.len))
             return reply_wrong(rp, "devices must be NODE:N or UUIDs, as in /api/v1/state: \"GPU-3f9a...\"");
@@ -205,7 +206,7 @@ static bool take_node(struct api *a, json_t *v, char **ret, struct reply *rp)
 {
     const char *name = json_string_value(v);
     const struct node_now *n = name && name[0] ? live_find(a->live, name) : NULL;
-    if (!n && name && !words_are_ours(a, str_of(name), rp))
+    if (!n && name && !names_are_local(a, str_of(name), rp))
         return false;
     if (!n)
         return reply_refuse(rp, name ? 404 : 400, "no node is called '%.128s'; /api/v1/nodes lists them",
@@ -324,7 +325,7 @@ static int64_t id_of(const char *owner, const char *key)
 
 /* ---- routes ---- */
 
-static enum reply_how put_draft(struct api *a, struct request *rq, const struct draft *d, struct reply *rp)
+static enum reply_mode put_draft(struct api *a, struct request *rq, const struct draft *d, struct reply *rp)
 {
     char owner[NODE_KEY_MAX + 16];
     const char *node = rq->who->role == ROLE_AGENT ? rq->who->token.node : d->node;
@@ -349,11 +350,11 @@ static enum reply_how put_draft(struct api *a, struct request *rq, const struct 
                          .attrs = d->attrs ? d->attrs : ""};
     if (j.end_ms && j.end_ms < j.start_ms)
         return reply_problem(rp, 400, "end is before start");
-    int r = d->parent ? look_job(a->hub, rq, d->parent, &parent, &err) : 1;
+    int r = d->parent ? record_fetch_job(a->hub, rq, d->parent, &parent, &err) : 1;
     if (r == 0)
         return reply_problem(rp, 400, "parent is not known: there is no such job");
     if (r == 1)
-        r = d->key ? look_job(a->hub, rq, j.id, &kept, &err) : 0;
+        r = d->key ? record_fetch_job(a->hub, rq, j.id, &kept, &err) : 0;
     if (r == -EINPROGRESS)
         return REPLY_LATER;
     if (r < 0)
@@ -365,7 +366,7 @@ static enum reply_how put_draft(struct api *a, struct request *rq, const struct 
     return store_label(a->hub, rq, &j, NULL);
 }
 
-enum reply_how post_job(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode post_job(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_DRAFT d = {0};
     if (!draft_read(a, rq, &d, true, rp) || !may_label(rq, &d, rp))
@@ -374,13 +375,13 @@ enum reply_how post_job(struct api *a, struct request *rq, struct reply *rp)
                   : reply_problem(rp, 400, "a name is needed: {\"name\": \"train\", \"kind\": \"record\", ...}");
 }
 
-enum reply_how patch_job(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode patch_job(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct job_fact *j = NULL;
     AUTO_DRAFT d = {0};
     int r = job_of_path(a, rq, rp, &j);
     if (r != 1)
-        return look_how(r);
+        return reply_mode_of_fetch(r);
     if (!may_change(rq, j))
         return reply_problem(rp, 403,
                              "this job is somebody else's: its person, an admin or its node's agent changes it");

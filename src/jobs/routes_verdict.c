@@ -8,7 +8,7 @@
 #include "base/order.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
-#include "hub/look.h"
+#include "hub/record_fetch.h"
 #include "jobs/advise.h"
 #include "jobs/no_data.h"
 #include "jobs/picture.h"
@@ -18,8 +18,8 @@
 #define VERDICT_BYTES (16u << 20)
 #define MODELS_SAID   3
 
-struct verdict_ask {
-    struct past_ask ask; /* first */
+struct verdict_query {
+    struct async_query ask; /* first */
     struct job_fact *job;
     bool all; /* its command line may be shown */
     int64_t now_ms;
@@ -30,9 +30,9 @@ struct verdict_ask {
     char *nodes[PICTURE_GPUS];
 };
 
-static void verdict_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+static void verdict_run(struct async_query *k, const struct past_source *past, struct reply *rp)
 {
-    struct verdict_ask *q = (struct verdict_ask *)k;
+    struct verdict_query *q = (struct verdict_query *)k;
     struct err err = {0};
     int r = run_verdict_read(past, q->job, &(struct verdict_reach){.now_ms = q->now_ms}, &q->v, &err);
     if (r < 0)
@@ -181,9 +181,9 @@ static void no_data_json(struct json *j, const struct no_data *s)
 
 /* ---- as a picture ---- */
 
-static void picture_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+static void picture_run(struct async_query *k, const struct past_source *past, struct reply *rp)
 {
-    struct verdict_ask *q = (struct verdict_ask *)k;
+    struct verdict_query *q = (struct verdict_query *)k;
     struct err err = {0};
     rp->body = BUF_INIT(PLOT_BYTES_MAX);
     int r = run_picture_draw(past, &q->v,
@@ -197,7 +197,7 @@ static void picture_run(struct past_ask *k, const struct past_source *past, stru
 }
 
 /* "dgx1:0,1,2,3, dgx2:0" */
-static void place_text(const struct verdict_ask *q, struct buf *out)
+static void place_text(const struct verdict_query *q, struct buf *out)
 {
     for (size_t i = 0; i < MIN(q->v.n, (size_t)PICTURE_GPUS); i++) {
         bool same = i && strcmp(q->nodes[i], q->nodes[i - 1]) == 0;
@@ -212,7 +212,7 @@ static void place_text(const struct verdict_ask *q, struct buf *out)
 }
 
 /* Whose it is, when and where it ran, what it did, and what to do about it. */
-static void put_words(struct verdict_ask *q, const struct api *a, const char *sentence, bool withheld)
+static void put_words(struct verdict_query *q, const struct api *a, const char *sentence, bool withheld)
 {
     char from[24], to[24];
     const struct job_fact *j = q->job;
@@ -233,9 +233,9 @@ static void put_words(struct verdict_ask *q, const struct api *a, const char *se
                  advice_rules[q->v.advice[i].a.rule].remedy);
 }
 
-static void verdict_settle(struct past_ask *k, struct api *a, struct reply *rp)
+static void verdict_settle(struct async_query *k, struct api *a, struct reply *rp)
 {
-    struct verdict_ask *q = (struct verdict_ask *)k;
+    struct verdict_query *q = (struct verdict_query *)k;
     struct run_verdict *v = &q->v;
     AUTO_BUF what = BUF_INIT(1024), sentence = BUF_INIT(2048), silent = BUF_INIT(512);
     struct no_data no_data;
@@ -247,14 +247,14 @@ static void verdict_settle(struct past_ask *k, struct api *a, struct reply *rp)
         no_data_text(&no_data, v->n, a->zone, &silent);
     bool withheld = no_data.n && no_data.all;
     int64_t unknown_ms = v->to_ms - v->from_ms - v->known_ms;
-    run_sentence(&sentence, &(struct run_told){.what = what.p,
-                                               .ms = v->known_ms ? v->known_ms : v->to_ms - v->from_ms,
-                                               .unknown_ms = v->known_ms ? unknown_ms : 0,
-                                               .why = run_verdict_why(v),
-                                               .no_data = silent.len ? silent.p : NULL,
-                                               .withheld = withheld,
-                                               .m = &v->all,
-                                               .money = &money});
+    run_sentence(&sentence, &(struct run_sentence){.what = what.p,
+                                                   .ms = v->known_ms ? v->known_ms : v->to_ms - v->from_ms,
+                                                   .unknown_ms = v->known_ms ? unknown_ms : 0,
+                                                   .why = run_verdict_reason(v),
+                                                   .no_data = silent.len ? silent.p : NULL,
+                                                   .withheld = withheld,
+                                                   .m = &v->all,
+                                                   .money = &money});
     if (q->format >= 0) {
         put_words(q, a, sentence.p, withheld);
         k->then_run = picture_run;
@@ -269,7 +269,7 @@ static void verdict_settle(struct past_ask *k, struct api *a, struct reply *rp)
     json_fixed(&j, "unknown_seconds", unknown_ms, 1000);
     no_data_json(&j, &no_data);
     json_bool(&j, "measured", measured);
-    json_cstr(&j, "why", measured ? NULL : run_verdict_why(v));
+    json_cstr(&j, "why", measured ? NULL : run_verdict_reason(v));
     means_json(&j, &v->all);
     number_json(&j, "cost", money.known ? money.amount : NAN);
     json_cstr(&j, "currency", money.currency[0] ? money.currency : NULL);
@@ -300,9 +300,9 @@ static void verdict_settle(struct past_ask *k, struct api *a, struct reply *rp)
     reply_object_end(rp, &j);
 }
 
-static void verdict_end(struct past_ask *k)
+static void verdict_end(struct async_query *k)
 {
-    struct verdict_ask *q = (struct verdict_ask *)k;
+    struct verdict_query *q = (struct verdict_query *)k;
     run_verdict_fini(&q->v);
     buf_fini(&q->title);
     buf_fini(&q->lines);
@@ -320,7 +320,7 @@ static int format_of(struct str word)
     return at < PLOT_FORMATS ? at : -2;
 }
 
-enum reply_how get_verdict(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_verdict(struct api *a, struct request *rq, struct reply *rp)
 {
     struct job_fact *j = NULL;
     struct str word = request_query(rq, "format");
@@ -330,9 +330,9 @@ enum reply_how get_verdict(struct api *a, struct request *rq, struct reply *rp)
                              (int)MIN(word.len, 40u), word.p);
     int r = job_of_path(a, rq, rp, &j);
     if (r != 1)
-        return look_how(r);
-    struct verdict_ask *q =
-        NEW(struct verdict_ask, .ask = {.run = verdict_run, .end = verdict_end, .costly = format >= 0}, .job = j,
+        return reply_mode_of_fetch(r);
+    struct verdict_query *q =
+        NEW(struct verdict_query, .ask = {.run = verdict_run, .end = verdict_end, .costly = format >= 0}, .job = j,
             .all = job_shows_all(a, rq->who, j), .now_ms = clock_wall_ms(), .format = format, .zone = a->zone);
-    return ask_then(a->hub, rq, rp, &q->ask, verdict_settle);
+    return query_async_then(a->hub, rq, rp, &q->ask, verdict_settle);
 }

@@ -19,8 +19,8 @@
 #include "base/rand.h"
 #include "base/timer.h"
 #include "hub/hub.h"
-#include "hub/look.h"
-#include "hub/others.h"
+#include "hub/peer_hubs.h"
+#include "hub/record_fetch.h"
 #include "jobs/squeue.h"
 #include "now/live.h"
 
@@ -72,7 +72,7 @@ static void open_add(struct hub_slurm *d, int64_t id, const char *node, int64_t 
 
 /* Reads the open jobs from the store. */
 struct open_read {
-    struct look_read read; /* first */
+    struct record_fetch read; /* first */
     struct hub_slurm *d;
     int64_t epoch, now_ms;
     size_t n, cap;
@@ -86,16 +86,16 @@ static void take_open(void *arg, const struct job_fact *j)
         VEC_ADD(k->v, k->n, k->cap, job_copy(j));
 }
 
-static int read_open(struct look_read *r, struct store *s, struct err *err)
+static int read_open(struct record_fetch *r, struct store *s, struct err *err)
 {
     struct open_read *k = (struct open_read *)r;
-    struct job_ask ask = {.from_ms = k->now_ms, .kind = "slurm", .limit = OPEN_MAX};
+    struct job_query ask = {.from_ms = k->now_ms, .kind = "slurm", .limit = OPEN_MAX};
     return store_each(s, EACH_JOB(&ask, take_open, k), err);
 }
 
 static void look(void *self);
 
-static void open_come(struct look_read *r)
+static void open_come(struct record_fetch *r)
 {
     struct open_read *k = (struct open_read *)r;
     struct hub_slurm *d = k->d;
@@ -121,7 +121,7 @@ static void ask_open(struct hub_slurm *d)
 {
     struct open_read *k = NEW(struct open_read, .read = {.read = read_open, .done = open_come}, .d = d,
                               .epoch = hub_epoch(d->h), .now_ms = clock_wall_ms());
-    d->reading = look_read(d->h, &k->read, NULL) == 0;
+    d->reading = record_fetch(d->h, &k->read, NULL) == 0;
     if (d->reading)
         return;
     free(k);
@@ -137,7 +137,7 @@ static void stored(void *arg, int result)
     if (result < 0)
         d->epoch = -1;
     if (result < 0 && result != -ESTALE)
-        log_warn("slurm", "a job could not be stored: %s", store_why(result));
+        log_warn("slurm", "a job could not be stored: %s", store_error_text(result));
 }
 
 /* The same after a restart: Slurm counts on, and a job that is put back in the queue starts at another time. */

@@ -86,13 +86,13 @@ static void take_part(void *arg, const struct job_fact *j)
 static int find_parts(struct reading *r, struct err *err)
 {
     const struct job_fact *j = r->job;
-    struct job_ask ask = {.from_ms = j->start_ms - SAME_MS,
-                          .to_ms = j->start_ms + SAME_MS,
-                          .person = j->person,
-                          .kind = j->kind,
-                          .limit = PARTS_MOST,
-                          .stop = r->past->stop,
-                          .stop_arg = r->past->stop_arg};
+    struct job_query ask = {.from_ms = j->start_ms - SAME_MS,
+                            .to_ms = j->start_ms + SAME_MS,
+                            .person = j->person,
+                            .kind = j->kind,
+                            .limit = PARTS_MOST,
+                            .stop = r->past->stop,
+                            .stop_arg = r->past->stop_arg};
     if (strcmp(j->kind, AUTO_KIND) == 0) {
         ask.parent = j->id;
         ask.to_ms = 0;
@@ -123,7 +123,7 @@ static int find_facts(struct reading *r, struct err *err)
 {
     struct run_verdict *v = r->to;
     for (size_t i = 0; i < v->n && r->past->was; i++) {
-        struct node_was was = {0};
+        struct node_at was = {0};
         if (i && strcmp(v->gpus[i].node, v->gpus[i - 1].node) == 0)
             continue;
         int code = r->past->was(r->past->store, r->past->session, v->gpus[i].node, v->to_ms - 1, &was, err);
@@ -179,17 +179,17 @@ static int read_slice(struct reading *r, struct run_gpu *const *g, size_t first,
         uuids[i] = r->to->gpus[first + i].uuid;
     for (size_t k = 0; k < RUN_METRICS; k++)
         names[k] = metrics[run_metrics[k]].name;
-    struct history_ask ask = {.node = r->to->gpus[first].node,
-                              .devices = uuids,
-                              .n_devices = n,
-                              .metrics = names,
-                              .n_metrics = RUN_METRICS,
-                              .from_ms = from_ms,
-                              .to_ms = to_ms,
-                              .step_ms = r->to->step_ms,
-                              .fields = BIN_SUM | BIN_MAX | BIN_LAST,
-                              .tier = -1,
-                              .once = true};
+    struct bins_query ask = {.node = r->to->gpus[first].node,
+                             .devices = uuids,
+                             .n_devices = n,
+                             .metrics = names,
+                             .n_metrics = RUN_METRICS,
+                             .from_ms = from_ms,
+                             .to_ms = to_ms,
+                             .step_ms = r->to->step_ms,
+                             .fields = BIN_SUM | BIN_MAX | BIN_LAST,
+                             .tier = -1,
+                             .once = true};
     int code = past_history(r->past, ask, &h, err);
     for (size_t i = 0; code >= 0 && i < n; i++)
         for (size_t bin = 0; bin < h.n; bin++) {
@@ -356,7 +356,7 @@ void run_verdict_fini(struct run_verdict *v)
     *v = (struct run_verdict){0};
 }
 
-const char *run_verdict_why(const struct run_verdict *v)
+const char *run_verdict_reason(const struct run_verdict *v)
 {
     size_t at = FIRST(v->n, i, v->gpus[i].note[0] && isnan(v->gpus[i].means.mean[RUN_ACTIVE]));
     if (!v->n)

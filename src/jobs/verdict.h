@@ -47,4 +47,4 @@ void run_verdict_fini(struct run_verdict *v);
 size_t run_verdict_silent(const struct run_verdict *v, const struct job_fact *j);
 bool verdict_gpu_silent(const struct run_verdict *v, const struct verdict_gpu *g);
 /* Why its activity is not measured: the reason of its GPUs, or a general one. */
-const char *run_verdict_why(const struct run_verdict *v);
+const char *run_verdict_reason(const struct run_verdict *v);

@@ -226,7 +226,7 @@ static int read_block(struct keep *k, int64_t offset, const struct tape_head *h,
         return -EIO;
     if (!p || crc32c(0, p, h->len) != h->crc)
         return -EBADMSG;
-    buf_took(&c->bytes, h->len);
+    buf_appended(&c->bytes, h->len);
     c->first = h->first;
     return !same ? 1 : had < h->len ? 2 : 0;
 }

@@ -8,11 +8,11 @@
 #define PICK_METRICS 64
 
 /* A column is a metric of metrics.def, or one of dask-metrics' integers. */
-enum column_how { COLUMN_FIXED, COLUMN_TAKEN, COLUMN_PERCENT, COLUMN_USED_PERCENT };
+enum column_mode { COLUMN_FIXED, COLUMN_TAKEN, COLUMN_PERCENT, COLUMN_USED_PERCENT };
 struct picked {
     const char *name, *unit;
     enum metric m;
-    enum column_how how;
+    enum column_mode how;
     int64_t per; /* stored units per shown one: 1 for whole numbers */
     bool slow;   /* the driver is queried rarely: the last value holds until the next */
     int rank;    /* of the columns before that of tasks: 1, 2, 3; 0 for the others */

@@ -23,10 +23,10 @@ struct rd;
 #define TAPE_MARKS     (TAPE_LABELS + TAPE_OWN)
 
 enum mark_kind { MARK_LABEL, MARK_ONE, MARK_EACH, MARK_KINDS }; /* one value; one for each device */
-enum mark_what { MARK_NONE, MARK_NUMBER, MARK_TEXT };
+enum mark_type { MARK_NONE, MARK_NUMBER, MARK_TEXT };
 
 struct mark_value {
-    enum mark_what what;
+    enum mark_type what;
     bool dirty; /* set since it was last put on tape */
     double number;
     char *text; /* owned; may remain after the type has changed */

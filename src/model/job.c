@@ -71,7 +71,7 @@ static bool lists(const char *devices, const char *want)
     return !want || !want[0] || str_listed(devices, str_of(want));
 }
 
-bool job_fits(const struct job_fact *j, const struct job_ask *ask)
+bool job_fits(const struct job_fact *j, const struct job_query *ask)
 {
     bool begun = !ask->to_ms || j->start_ms < ask->to_ms;
     /* a job of zero length is present at its start */

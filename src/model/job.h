@@ -32,7 +32,7 @@ struct job_change {
 };
 
 /* Selects jobs that overlap [from, to); "", NULL and 0: any. */
-struct job_ask {
+struct job_query {
     int64_t from_ms, to_ms; /* to 0: no end */
     int64_t parent;
     const char *node, *device, *person, *kind;
@@ -48,7 +48,7 @@ struct job_fact job_changed(const struct job_fact *j, const struct job_change *c
 /* The change from `was` to `is`, the same job: text borrowed from `is`. False: no change that a job_change can
  * express. */
 bool job_difference(const struct job_fact *was, const struct job_fact *is, struct job_change *ret);
-bool job_fits(const struct job_fact *j, const struct job_ask *ask);
+bool job_fits(const struct job_fact *j, const struct job_query *ask);
 /* Newest first: by start, then by id. For qsort over pointers to them. */
 int job_order(const void *a, const void *b);
 

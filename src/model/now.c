@@ -198,7 +198,7 @@ bool node_is_silent(const struct node_now *n)
            (n->collect == COLLECT_FAILED && node_origin_ok(str_of(n->key)));
 }
 
-bool device_has_gone(const struct device_now *d)
+bool device_has_dead_process(const struct device_now *d)
 {
     return ANY(d->n_procs, i, strcmp(d->procs[i].fact->user, PROC_GONE) == 0);
 }

@@ -170,7 +170,7 @@ size_t device_user_names(const struct device_now *d, const char *ret[DEVICE_USER
 int device_users(const struct device_now *d, struct buf *out);
 bool node_is_silent(
     const struct node_now *n); /* its GPUs are not reported: it is down, hung, or not readable remotely */
-bool device_has_gone(const struct device_now *d); /* a process of PROC_GONE */
+bool device_has_dead_process(const struct device_now *d); /* a process of PROC_GONE */
 /* A MIG parent with instances is never free itself: users get its instances. */
 bool device_is_parent(const struct node_now *n, const struct device_now *d);
 size_t node_gpus(const struct node_now *n);   /* number of its GPUs, without MIG parents */

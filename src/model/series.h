@@ -17,7 +17,7 @@ struct series {
     const char *user;           /* of a group by user; "": unknown; NULL: not such a group */
     const char *model;          /* NULL: unknown, or several models */
     size_t devices;             /* number in a group; 0: not a group */
-    struct str whose;           /* all of this in the format of render_series_whose; p NULL: not prepared */
+    struct str whose;           /* all of this in the format of render_series_owner; p NULL: not prepared */
     const char *metric, *unit, *agg;
     int64_t per; /* v counts 1 / per of the unit */
     size_t n;

@@ -68,7 +68,7 @@ const struct curl_lib *curl_lib_shared(struct err *err)
     return NULL;
 }
 
-const char *curl_lib_why(const struct curl_lib *lib, CURLcode code, const char *said)
+const char *curl_lib_reason(const struct curl_lib *lib, CURLcode code, const char *said)
 {
     /* as OpenSSL and as GnuTLS have it */
     static const char *const plain[] = {"wrong version number", "packet length too long", "unexpected TLS packet"};

@@ -51,4 +51,4 @@ int curl_lib_load(struct curl_lib *ret, struct err *err);
 /* The same, with all of CURL_LATER, once for the whole process, from any thread; NULL: err says why there is none. */
 const struct curl_lib *curl_lib_shared(struct err *err);
 /* What curl says of a transfer that failed, or the sentence for a server that answers https:// without TLS. */
-const char *curl_lib_why(const struct curl_lib *lib, CURLcode code, const char *said);
+const char *curl_lib_reason(const struct curl_lib *lib, CURLcode code, const char *said);

@@ -121,7 +121,7 @@ static void call_finish(struct http_call *c, CURLcode code)
         snprintf(r.error, sizeof(r.error), "the answer is longer than %zu bytes", c->answer.max);
     } else {
         r.untrusted = is_untrusted(code);
-        snprintf(r.error, sizeof(r.error), "%s", curl_lib_why(c->curl, code, c->error));
+        snprintf(r.error, sizeof(r.error), "%s", curl_lib_reason(c->curl, code, c->error));
     }
     AUTO_BUF answer = c->answer; /* ours, and gone when it is done with: a large one is not kept for the next */
     size_t held = c->held;

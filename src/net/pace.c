@@ -47,7 +47,7 @@ void pace_sent(struct pace *p, int64_t now_ms)
     p->sent_ms = now_ms;
 }
 
-void pace_told(struct pace *p, int64_t now_ms, struct str remaining, struct str reset)
+void pace_update(struct pace *p, int64_t now_ms, struct str remaining, struct str reset)
 {
     int64_t have = 0, until = 0;
 
@@ -150,7 +150,7 @@ static void compare(struct pace_parts *p, double fell, int64_t own, int64_t all)
     }
 }
 
-void pace_parts_told(struct pace_parts *p, uint64_t part, int64_t now_ms, struct str remaining, struct str reset)
+void pace_parts_update(struct pace_parts *p, uint64_t part, int64_t now_ms, struct str remaining, struct str reset)
 {
     struct pace_part *own = part_of(p, part);
     double before = own->pace.remaining;
@@ -158,8 +158,8 @@ void pace_parts_told(struct pace_parts *p, uint64_t part, int64_t now_ms, struct
 
     p->answers++;
     own->answers++;
-    pace_told(&p->all, now_ms, remaining, reset);
-    pace_told(&own->pace, now_ms, remaining, reset);
+    pace_update(&p->all, now_ms, remaining, reset);
+    pace_update(&own->pace, now_ms, remaining, reset);
     p->empty_ms = 0;
     for (size_t i = 0; i < p->n; i++)
         if (p->v[i].pace.remaining <= 0)

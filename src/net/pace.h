@@ -31,7 +31,7 @@ void pace_init(struct pace *p, double rate);
 int64_t pace_wait(const struct pace *p, int64_t now_ms, int under_way);
 void pace_sent(struct pace *p, int64_t now_ms);
 /* An answer's headers; remaining or reset empty: it had none. */
-void pace_told(struct pace *p, int64_t now_ms, struct str remaining, struct str reset);
+void pace_update(struct pace *p, int64_t now_ms, struct str remaining, struct str reset);
 void pace_hold(struct pace *p, int64_t until_ms); /* Retry-After */
 
 /* A pace for each part, by a number that names it, and one for all. */
@@ -56,5 +56,5 @@ void pace_parts_fini(struct pace_parts *p);
 int64_t pace_parts_wait(struct pace_parts *p, uint64_t part, int64_t now_ms);
 void pace_parts_sent(struct pace_parts *p, uint64_t part, int64_t now_ms);
 void pace_parts_back(struct pace_parts *p, uint64_t part); /* it is not under way any more */
-void pace_parts_told(struct pace_parts *p, uint64_t part, int64_t now_ms, struct str remaining, struct str reset);
+void pace_parts_update(struct pace_parts *p, uint64_t part, int64_t now_ms, struct str remaining, struct str reset);
 void pace_parts_hold(struct pace_parts *p, uint64_t part, int64_t until_ms);

@@ -34,7 +34,7 @@ struct talk {
 
 /* ---- what is said ---- */
 
-static void heard_command(struct talk *s, struct str line)
+static void slack_command_parse(struct talk *s, struct str line)
 {
     static const struct {
         const char *word;
@@ -82,7 +82,7 @@ static void heard_reply(struct talk *s, struct str line)
 static int on_debug(UNUSED CURL *easy, curl_infotype type, char *p, size_t n, void *arg)
 {
     if (type == CURLINFO_HEADER_OUT)
-        heard_command(arg, str_n(p, n));
+        slack_command_parse(arg, str_n(p, n));
     else if (type == CURLINFO_HEADER_IN)
         heard_reply(arg, str_n(p, n));
     return 0;
@@ -111,7 +111,7 @@ static bool is_later(int code)
 }
 
 /* What became of a mail whose receivers were not the trouble. */
-static enum smtp_how how_ended(const struct talk *s, CURLcode code)
+static enum smtp_verdict how_ended(const struct talk *s, CURLcode code)
 {
     bool after = s->step == STEP_DATA || s->step == STEP_BODY;
 
@@ -149,7 +149,7 @@ static void add_receiver(const char *address, int code, const char *text, char o
 static void result_of(const struct talk *s, CURLcode code, struct smtp_result *r)
 {
     const struct curl_slist *to = s->to;
-    enum smtp_how end = how_ended(s, code);
+    enum smtp_verdict end = how_ended(s, code);
     bool receivers = s->step == STEP_RCPT && code != CURLE_OK; /* it ended since all of them were refused */
 
     *r = (struct smtp_result){0};
@@ -170,7 +170,7 @@ static void result_of(const struct talk *s, CURLcode code, struct smtp_result *r
 
 /* ---- the transfer ---- */
 
-static void set_options(struct talk *s, const struct smtp_ask *k)
+static void set_options(struct talk *s, const struct smtp_request *k)
 {
     const struct curl_lib *c = &s->curl;
     CURL *e = s->easy;
@@ -208,7 +208,7 @@ static void set_options(struct talk *s, const struct smtp_ask *k)
 #pragma GCC diagnostic pop
 }
 
-int smtp_send(const struct smtp_ask *k, struct smtp_result *ret, struct err *err)
+int smtp_send(const struct smtp_request *k, struct smtp_result *ret, struct err *err)
 {
     struct talk *s = mem_zero(1, sizeof(*s));
     int r = curl_lib_load(&s->curl, err);
@@ -238,7 +238,7 @@ static void add_line(struct buf *out, const char *name, const char *value)
         buf_addf(out, "%s %s\n", name, value);
 }
 
-int smtp_ask_write(struct buf *out, const struct smtp_ask *k)
+int smtp_request_write(struct buf *out, const struct smtp_request *k)
 {
     add_line(out, "url", k->url);
     add_line(out, "plain", k->plain ? "yes" : NULL);
@@ -253,7 +253,7 @@ int smtp_ask_write(struct buf *out, const struct smtp_ask *k)
 }
 
 /* One line; *n_to counts receivers. False: not known, or too many. */
-static bool read_line(char *name, char *value, struct smtp_ask_text *a, size_t *n_to)
+static bool read_line(char *name, char *value, struct smtp_request_text *a, size_t *n_to)
 {
     const struct {
         const char *name;
@@ -278,9 +278,9 @@ static bool read_line(char *name, char *value, struct smtp_ask_text *a, size_t *
     return strcmp(name, "timeout") == 0 && str_int(str_of(value), &a->k.timeout_ms);
 }
 
-int smtp_ask_read(char *text, size_t n, struct smtp_ask_text *ret)
+int smtp_request_read(char *text, size_t n, struct smtp_request_text *ret)
 {
-    struct smtp_ask_text a = {0};
+    struct smtp_request_text a = {0};
     size_t n_to = 0;
 
     for (char *end = memchr(text, '\n', n); end; end = memchr(text, '\n', n)) {
@@ -336,7 +336,7 @@ int smtp_result_read(struct str text, size_t n_to, struct smtp_result *ret)
         size_t how = FIRST(ARRAY_LEN(how_words), i, str_eq(line, how_words[i]));
         if (how == ARRAY_LEN(how_words))
             return -EBADMSG;
-        r.to[n++] = (enum smtp_how)how;
+        r.to[n++] = (enum smtp_verdict)how;
         r.n_taken += how == SMTP_TAKEN;
         r.n_later += how == SMTP_LATER;
         r.n_never += how == SMTP_NEVER;

@@ -205,7 +205,7 @@ static void on_ended(void *arg, int status)
     void *to = s->arg;
     bool stopped = s->stopped;
     char words[160];
-    int code = ssh_words(process_said(s->process), status, &s->to, s->accept_new, words);
+    int code = ssh_words(process_stderr(s->process), status, &s->to, s->accept_new, words);
     ssh_free(s);
     if (!stopped)
         calls.ended(to, words, code);

@@ -74,19 +74,19 @@ static void run_slice(struct work_job *j)
     for (size_t to = MIN(k->at + SLICE, k->n); k->at < to && !job_stopped(j); k->at++) {
         struct before_node *n = &k->nodes[k->at];
         struct history h = {0};
-        struct history_ask ask = {.node = n->key,
-                                  .devices = n->uuids,
-                                  .metrics = metric,
-                                  .n_devices = n->n,
-                                  .n_metrics = 1,
-                                  .from_ms = k->now_ms - BACK_MS,
-                                  .to_ms = k->now_ms,
-                                  .step_ms = MINUTE_MS,
-                                  .fields = BIN_MAX,
-                                  .tier = TIER_MINUTE,
-                                  .stop = job_stopped,
-                                  .arg = j,
-                                  .once = true};
+        struct bins_query ask = {.node = n->key,
+                                 .devices = n->uuids,
+                                 .metrics = metric,
+                                 .n_devices = n->n,
+                                 .n_metrics = 1,
+                                 .from_ms = k->now_ms - BACK_MS,
+                                 .to_ms = k->now_ms,
+                                 .step_ms = MINUTE_MS,
+                                 .fields = BIN_MAX,
+                                 .tier = TIER_MINUTE,
+                                 .stop = job_stopped,
+                                 .arg = j,
+                                 .once = true};
         if (store_history(k->h->store, &ask, &h, NULL) == 0)
             for (size_t i = 0; i < n->n; i++)
                 look_back(k, &h, i, &n->v[i]);

@@ -68,8 +68,8 @@ static int list_nodes(struct cmd_call *c)
                             .plain = true};
 
     if (!conf->json)
-        return listing_ask(&l, &conf->client, LIST_TABLE, NULL, &c->err);
-    int r = client_ask(&conf->client, "GET", l.path, str_of(""), &answer, &c->err);
+        return listing_fetch(&l, &conf->client, LIST_TABLE, NULL, &c->err);
+    int r = client_request(&conf->client, "GET", l.path, str_of(""), &answer, &c->err);
     if (r < 0)
         return r;
     plain_json(&out, str_trim(buf_str(&answer)));
@@ -87,7 +87,7 @@ static int ask_about(const struct node_conf *conf, const char *method, const cha
     buf_adds(&path, "/api/v1/nodes/");
     buf_addurl(&path, str_of(node));
     buf_adds(&path, after);
-    if (client_ask(&conf->client, method, path.p, body, &answer, &err) < 0)
+    if (client_request(&conf->client, method, path.p, body, &answer, &err) < 0)
         return cli_fail(&node_help, err.code == -ENOENT ? EXIT_NO : EXIT_REACH, "%s", err.msg);
     return EXIT_OK;
 }

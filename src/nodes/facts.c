@@ -6,7 +6,7 @@ void facts_show(struct hub *h, struct node_now *n, uint64_t id, const struct nod
     bool news = !live_knows(n, id, 0);
     live_facts(h->live, n, id, f, now_ms);
     if (news)
-        hub_news(h, &(struct news){.kind = NEWS_DEVICES, .now_ms = now_ms, .node = n->key});
+        hub_publish(h, &(struct hub_event){.kind = HUB_EVENT_DEVICES, .now_ms = now_ms, .node = n->key});
 }
 
 uint64_t facts_keep(struct hub *h, const char *key, const struct node_fact *f, uint64_t id)

@@ -8,7 +8,7 @@
 #include "base/opt_def.h"
 
 /* ---- ingest.c ---- */
-enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp);
+enum reply_mode post_batches(struct api *a, struct request *rq, struct reply *rp);
 /* Returns the node and its record; creates them if new. Returns NULL if there are too many nodes. */
 struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64_t now_ms, struct node_now **ret);
 
@@ -22,9 +22,9 @@ void facts_take(struct hub *h, struct peer *peer, struct node_now *n, uint64_t i
 uint64_t facts_keep(struct hub *h, const char *key, const struct node_fact *f, uint64_t id);
 
 /* ---- shown.c ---- */
-enum reply_how post_shared(struct api *a, struct request *rq, struct reply *rp);
-void nodes_tell_others(struct hub *h, bool tell); /* whether to keep ingested data for other hubs */
-struct taken {                                    /* an ingested request */
+enum reply_mode post_shared(struct api *a, struct request *rq, struct reply *rp);
+void share_enable(struct hub *h, bool tell); /* whether to keep ingested data for other hubs */
+struct ingest_request {                      /* an ingested request */
     const char *key, *address;
     struct str hello; /* its frame */
     const struct frame *frames;
@@ -35,31 +35,32 @@ struct taken {                                    /* an ingested request */
     bool events;               /* it contained events */
     const struct batch *batch; /* the only batch, decoded; NULL: none or several */
 };
-void nodes_tell(struct hub *h, const struct taken *p, int64_t now_ms);
+void nodes_share(struct hub *h, const struct ingest_request *p, int64_t now_ms);
 /* Changes since the previous call. all: include changes that only matter to connected clients. The caller owns ret;
  * empty: no changes. */
 void nodes_take_shared(struct hub *h, bool all, struct buf *ret);
 
-/* ---- tell.c ---- */
-struct telling;
-int telling_new(struct hub *h, struct telling **ret, struct err *err); /* while the hub loads */
-void telling_free(struct telling *t);                                  /* accepts NULL */
-void telling_notice(const struct telling *t, char out[NOTICE_MAX]);    /* hubs that do not respond; accepts NULL */
+/* ---- share_sender.c ---- */
+struct share_sender;
+int share_sender_new(struct hub *h, struct share_sender **ret, struct err *err); /* while the hub loads */
+void share_sender_free(struct share_sender *t);                                  /* accepts NULL */
+void share_sender_notice(const struct share_sender *t,
+                         char out[NOTICE_MAX]); /* hubs that do not respond; accepts NULL */
 
 /* ---- GPUs of two nodes ---- */
 /* If another node has the same GPUs, gives them a new uuid in f, or sets was of n to their previous node. Returns true
- * if f changed. Do not call it again for the same facts while peer->shares is false or twins_sight is unchanged. */
-bool twins_part(struct hub *h, struct peer *peer, struct node_now *n, struct node_fact *f, int64_t now_ms);
+ * if f changed. Do not call it again for the same facts while peer->shares is false or dup_gpus_hash is unchanged. */
+bool dup_gpus_resolve(struct hub *h, struct peer *peer, struct node_now *n, struct node_fact *f, int64_t now_ms);
 /* The same, and stores f. Returns the id of the current facts for the agent's id. */
-uint64_t twins_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, struct node_fact *f,
-                     int64_t now_ms);
+uint64_t dup_gpus_resolve_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, struct node_fact *f,
+                                int64_t now_ms);
 /* The same for facts checked recently. Returns 0 if they were not, or must be checked again. */
-uint64_t twins_known(struct hub *h, struct peer *peer, const struct node_now *n, uint64_t id, int64_t now_ms);
-/* A hash of all inputs of twins_part except the facts: the other nodes with n's GPUs, and whether they report. */
-uint64_t twins_sight(const struct hub *h, const struct node_now *n, int64_t now_ms);
+uint64_t dup_gpus_cached(struct hub *h, struct peer *peer, const struct node_now *n, uint64_t id, int64_t now_ms);
+/* A hash of all inputs of dup_gpus_resolve except the facts: the other nodes with n's GPUs, and whether they report. */
+uint64_t dup_gpus_hash(const struct hub *h, const struct node_now *n, int64_t now_ms);
 /* n was retired or removed: other nodes with its GPUs are checked again at their next batch. */
-void twins_again(struct hub *h, const struct node_now *n, int64_t now_ms);
-void twins_load(struct hub *h, struct node_now *n); /* after all nodes were loaded: nodes with the same GPUs */
+void dup_gpus_invalidate(struct hub *h, const struct node_now *n, int64_t now_ms);
+void dup_gpus_load(struct hub *h, struct node_now *n); /* after all nodes were loaded: nodes with the same GPUs */
 
 /* ---- versions.c ---- */
 /* Agents with another version than the hub, up to a few seconds old; "": none. */

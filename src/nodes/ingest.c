@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/plain.h"
 #include "base/rand.h"
-#include "hub/look.h"
+#include "hub/record_fetch.h"
 #include "nodes/feature.h"
 #include "nodes/named.h"
 #include "nodes/pace.h"
@@ -67,7 +67,7 @@ struct waiting {
 
 /* ---- responses ---- */
 
-bool hub_may_say(struct hub *h, const char *about, int64_t now_ms)
+bool log_ratelimit(struct hub *h, const char *about, int64_t now_ms)
 {
     int64_t *said_ms = &h->said_ms[fnv64(about, strlen(about)) % ARRAY_LEN(h->said_ms)];
     if (now_ms - *said_ms < REFUSED_MS && now_ms >= *said_ms)
@@ -113,7 +113,7 @@ static void error_reply(struct hub *h, int result, struct reply *rp)
     else if (result == -EAGAIN)
         reply_problem(rp, 503, "the hub's disk does not keep up: keep the batch and send it again");
     else
-        reply_problem(rp, 503, "the hub cannot store: %s", st.error[0] ? st.error : store_why(result));
+        reply_problem(rp, 503, "the hub cannot store: %s", st.error[0] ? st.error : store_error_text(result));
     h->refused++;
 }
 
@@ -167,7 +167,7 @@ static bool post_moves(struct post *p)
         return false;
     for (size_t i = 0; i < p->n_frames && !brings; i++)
         if (p->frames[i].type == FRAME_FACTS && wire_facts(&p->frames[i], &facts, &err) == 0) {
-            brings = live_brings_gpus(old, &facts);
+            brings = live_has_gpus_of(old, &facts);
             node_fact_fini(&facts);
         }
     if (brings)
@@ -223,7 +223,7 @@ static bool post_allowed(struct post *p)
     h->refused++;
     if (r == -EBUSY || r == -EUSERS)
         snprintf(p->rp->extra, sizeof(p->rp->extra), "Retry-After: %d", retry_s);
-    if (hub_may_say(h, p->rq->peer, p->now_ms))
+    if (log_ratelimit(h, p->rq->peer, p->now_ms))
         log_warn("hub", "refused %s from %s: %s", p->hello.name, p->rq->peer, err.msg);
     return reply_refuse(p->rp,
                         r == -EACCES || r == -EDQUOT ? 403
@@ -388,14 +388,14 @@ static bool have_facts(struct post *p, uint64_t id)
 static uint64_t facts_of(struct post *p, uint64_t id)
 {
     struct peer *peer = p->peer;
-    uint64_t own = twins_known(p->h, peer, p->n, id, p->now_ms);
+    uint64_t own = dup_gpus_cached(p->h, peer, p->n, id, p->now_ms);
     if (own || !id || !have_facts(p, id))
         return own ? own : id;
-    p->facts_id = twins_facts(p->h, peer, p->n, id, &p->facts, p->now_ms);
+    p->facts_id = dup_gpus_resolve_facts(p->h, peer, p->n, id, &p->facts, p->now_ms);
     peer->facts[1] = peer->facts[0];
     peer->facts[0].told = id;
     peer->facts[0].own = p->facts_id;
-    peer->sight = peer->shares ? twins_sight(p->h, p->n, p->now_ms) : 0;
+    peer->sight = peer->shares ? dup_gpus_hash(p->h, p->n, p->now_ms) : 0;
     return p->facts_id;
 }
 
@@ -514,13 +514,12 @@ static void post_events(struct post *p, const struct batch *b)
         if (e.kind >= EVENT_BOOKED) /* only the hub makes these events */
             continue;
         const char *device = slot_uuid(&slots, e.slot);
-        if (e.slot > slots.n && hub_may_say(p->h, p->key, p->now_ms))
-            log_warn("hub", "%s sent an event of GPU %d but has %zu GPUs: it is stored as an event of the node", p->n->name,
-                     e.slot, slots.n);
-        if (!peer_may_tell(p->peer, p->now_ms)) {
-            if (hub_may_say(p->h, p->key, p->now_ms))
-                log_warn("hub", "%s sends too many events: some are kept only in its batches",
-                         p->n->name);
+        if (e.slot > slots.n && log_ratelimit(p->h, p->key, p->now_ms))
+            log_warn("hub", "%s sent an event of GPU %d but has %zu GPUs: it is stored as an event of the node",
+                     p->n->name, e.slot, slots.n);
+        if (!peer_event_rate_ok(p->peer, p->now_ms)) {
+            if (log_ratelimit(p->h, p->key, p->now_ms))
+                log_warn("hub", "%s sends too many events: some are kept only in its batches", p->n->name);
             break;
         }
         e.at_ms = stamp(p, e.at_ms);
@@ -598,7 +597,7 @@ static bool post_batch(struct post *p, struct frame *f, size_t *n_append, size_t
                                                     .bytes = f->whole};
     if (b.n_ticks)
         hub_time(h, p->key, b.at_ms[0] + shift, b.at_ms[b.n_ticks - 1] + shift, p->now_ms);
-    if (!peer_is_news(p->peer, f->key.run, f->key.number))
+    if (!peer_first_seen(p->peer, f->key.run, f->key.number))
         return true;
     h->batches++;
     if (b.n_ticks && (!p->peer->sampled_from_ms || b.at_ms[0] + shift < p->peer->sampled_from_ms))
@@ -626,7 +625,7 @@ static void settle_clock(struct post *p)
 }
 
 /* Applies a valid request. Responds now or when the disk is done. */
-static enum reply_how post_take(struct post *p)
+static enum reply_mode post_take(struct post *p)
 {
     struct hub *h = p->h;
     size_t n_append = 0, n_keys = 0;
@@ -664,10 +663,11 @@ static enum reply_how post_take(struct post *p)
         return REPLY_NOW;
     }
     if (h->tells)
-        nodes_tell(h,
-                   &(struct taken){p->key, p->rq->peer, p->hello_frame, p->frames, p->n_frames, n_append, p->append,
-                                   p->peer, p->n, p->events, n_append == 1 && p->last.n_ticks ? &p->last : NULL},
-                   p->now_ms);
+        nodes_share(h,
+                    &(struct ingest_request){p->key, p->rq->peer, p->hello_frame, p->frames, p->n_frames, n_append,
+                                             p->append, p->peer, p->n, p->events,
+                                             n_append == 1 && p->last.n_ticks ? &p->last : NULL},
+                    p->now_ms);
     p->peer->in_flight++;
     httpd_patient(p->rq);
     w->late = httpd_late(p->rq);
@@ -686,7 +686,7 @@ static bool post_own(struct post *p)
 /* Whether its node may cause this cost now. Otherwise fills the response and returns false. */
 static bool post_affords(struct post *p, int64_t cost)
 {
-    if (!p->peer || peer_may(p->peer, cost, p->now_ms))
+    if (!p->peer || peer_rate_ok(p->peer, cost, p->now_ms))
         return true;
     snprintf(p->rp->extra, sizeof(p->rp->extra), "Retry-After: 1");
     return reply_refuse(p->rp, 429, "this node sends too many batches: wait a second");
@@ -694,11 +694,11 @@ static bool post_affords(struct post *p, int64_t cost)
 
 /* Gets every blob its batches need, before anything is applied. Returns false and sets *how if it must wait or failed.
  */
-static bool post_blobs(struct post *p, enum reply_how *how)
+static bool post_blobs(struct post *p, enum reply_mode *how)
 {
     struct naming ask = {p->h, p->peer, p->n, p->key, p->frames, p->n_frames, p->now_ms};
-    int r = named_look(&ask, p->rq, &p->named);
-    *how = look_how(r);
+    int r = named_fetch(&ask, p->rq, &p->named);
+    *how = reply_mode_of_fetch(r);
     if (r < 0 && r != -EINPROGRESS)
         error_reply(p->h, r, p->rp);
     return r == 0;
@@ -748,11 +748,11 @@ static bool post_node(struct post *p)
     return p->peer != NULL;
 }
 
-enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode post_batches(struct api *a, struct request *rq, struct reply *rp)
 {
     struct hub *h = a->hub;
     struct post p = {.h = h, .rq = rq, .rp = rp, .now_ms = rq->now_ms};
-    enum reply_how how = REPLY_NOW;
+    enum reply_mode how = REPLY_NOW;
     /* A token of another node must not be bound to this one while another run is alive. */
     bool bound = rq->who->role == ROLE_AGENT && rq->who->token.node[0];
     if (post_read(&p) && post_fits(&p) && post_own(&p) && post_affords(&p, 0) && post_blobs(&p, &how) &&

@@ -72,13 +72,13 @@ static struct str agent_unit(void)
 }
 
 /* Not cached: the URL comes from the client's Host header and must never reach another client. */
-enum reply_how get_install(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_install(struct api *a, struct request *rq, struct reply *rp)
 {
     struct utsname un;
     char url[OWN_URL_MAX], sum[65], unit_sum[65], curl[128] = "";
     uint8_t hash[32];
     uname(&un);
-    if (!reach_asked(a, rq, url))
+    if (!reach_requested(a, rq, url))
         return reply_problem(rp, 421,
                              "this hub does not know itself as '%.*s': set `address` to the URL that other machines "
                              "use",
@@ -116,7 +116,7 @@ enum reply_how get_install(struct api *a, struct request *rq, struct reply *rp)
     return REPLY_NOW;
 }
 
-enum reply_how get_install_command(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_install_command(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_BUF command = BUF_INIT(1024);
     char url[OWN_URL_MAX];
@@ -133,7 +133,7 @@ enum reply_how get_install_command(struct api *a, struct request *rq, struct rep
     return reply_object_end(rp, &j);
 }
 
-enum reply_how get_install_file(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_install_file(struct api *a, struct request *rq, struct reply *rp)
 {
     struct utsname un;
     struct str name = rq->tail;
@@ -157,10 +157,10 @@ enum reply_how get_install_file(struct api *a, struct request *rq, struct reply 
     return REPLY_NOW;
 }
 
-enum reply_how get_sd(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_sd(struct api *a, struct request *rq, struct reply *rp)
 {
     struct view v;
-    struct view_ask ask = {.demo = a->demo};
+    struct view_query ask = {.demo = a->demo};
     long long port = request_int(rq, "port", 9100, 1, 65535);
     char text[NAME_MAX_LEN + 16];
     AUTO_FILTER *filter = NULL;
@@ -169,7 +169,7 @@ enum reply_how get_sd(struct api *a, struct request *rq, struct reply *rp)
     view_of(a->live, &ask, rq->now_ms, &v);
     AUTO_BUF key = BUF_INIT(4096);
     buf_addf(&key, "sd|%lld|%s", port, filter ? filter_key(filter) : "");
-    if (reply_kept(a, rq, buf_str(&key), v.version, rp))
+    if (reply_cached(a, rq, buf_str(&key), v.version, rp))
         return REPLY_NOW;
     int64_t begin_us = clock_thread_us();
     rp->body = BUF_INIT(64u << 20);

@@ -2,7 +2,7 @@
 #include "nodes/named.h"
 
 #include "base/order.h"
-#include "hub/look.h"
+#include "hub/record_fetch.h"
 #include "nodes/feature.h"
 
 struct named_blob {
@@ -11,7 +11,7 @@ struct named_blob {
 };
 
 struct named_blobs {
-    struct look_read read; /* first */
+    struct record_fetch read; /* first */
     char key[NODE_KEY_MAX];
     struct named_blob *v;
     size_t n, cap;
@@ -26,13 +26,13 @@ void named_free(struct named_blobs *x)
     FREE_ALL(x->v, x);
 }
 
-static void end_read(struct look_read *r)
+static void end_read(struct record_fetch *r)
 {
     named_free((struct named_blobs *)r);
 }
 
 /* Reads the blobs. The agent must send again those beyond the limit of one request, like missing ones. */
-static int read_blobs(struct look_read *r, struct store *s, UNUSED struct err *err)
+static int read_blobs(struct record_fetch *r, struct store *s, UNUSED struct err *err)
 {
     struct named_blobs *x = (struct named_blobs *)r;
     size_t room = WIRE_BODY_MAX;
@@ -72,7 +72,7 @@ static uint64_t id_of(const struct frame *f, bool procs)
 
 static uint64_t known_facts(const struct naming *a, uint64_t id)
 {
-    return a->n ? twins_known(a->h, a->peer, a->n, id, a->now_ms) : 0;
+    return a->n ? dup_gpus_cached(a->h, a->peer, a->n, id, a->now_ms) : 0;
 }
 
 /* Whether the blob is in memory: no read needed. */
@@ -113,9 +113,9 @@ static void want_own(const struct naming *a, struct named_blobs *x)
     }
 }
 
-int named_look(const struct naming *a, struct request *rq, struct named_blobs **ret)
+int named_fetch(const struct naming *a, struct request *rq, struct named_blobs **ret)
 {
-    struct named_blobs *x = *ret = (struct named_blobs *)looked_read(rq);
+    struct named_blobs *x = *ret = (struct named_blobs *)request_fetched(rq);
     if (x)
         return x->read.code;
     x = NEW(struct named_blobs, .read = {.read = read_blobs, .done = end_read, .blobs = true});
@@ -123,7 +123,7 @@ int named_look(const struct naming *a, struct request *rq, struct named_blobs **
     want_named(a, x, false);
     want_named(a, x, true);
     want_own(a, x);
-    int r = ANY(x->n, i, !x->v[i].bytes.len) ? look_read_for(a->h, rq, &x->read, NULL) : 0;
+    int r = ANY(x->n, i, !x->v[i].bytes.len) ? record_fetch_for(a->h, rq, &x->read, NULL) : 0;
     if (r == 0)
         *ret = x;
     else if (r != -EINPROGRESS)

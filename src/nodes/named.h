@@ -29,6 +29,6 @@ struct naming { /* a request's frames, all from one node */
  * called again, or -EAGAIN: too many reads are pending. The caller owns *ret, or the kept request does if rq->kept is
  * set.
  */
-int named_look(const struct naming *a, struct request *rq, struct named_blobs **ret);
+int named_fetch(const struct naming *a, struct request *rq, struct named_blobs **ret);
 bool named_find(const struct named_blobs *x, int type, uint64_t id, struct frame *ret); /* x may be NULL */
 void named_free(struct named_blobs *x);                                                 /* accepts NULL */

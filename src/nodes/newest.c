@@ -112,7 +112,7 @@ int newest_put(struct buf *out, const struct batch *b, const struct state_rule *
         const struct column *c = &b->columns[k];
         if (k == 0 || c->metric != c[-1].metric) {
             m = metric_by_no(c->metric);
-            m = m >= 0 && judge_tells((enum metric)m) ? m : -1;
+            m = m >= 0 && judge_is_activity((enum metric)m) ? m : -1;
         }
         cells[k] = cell_of(b, c, m, rule);
         ticks |= cells[k].newest >= 0 ? 1ull << cells[k].newest : 0;

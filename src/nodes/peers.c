@@ -52,7 +52,7 @@ void peers_late(struct peers *p, void (*late)(void *arg, const char *node, int64
     p->late_arg = arg;
 }
 
-void peers_tell_late(const struct peers *p, const char *node, int64_t from_ms, int64_t to_ms)
+void peers_publish_late(const struct peers *p, const char *node, int64_t from_ms, int64_t to_ms)
 {
     if (p->late)
         p->late(p->late_arg, node, from_ms, to_ms);
@@ -177,7 +177,7 @@ static bool budget_take(struct budget *b, int64_t cost, int64_t max, int64_t rat
     return true;
 }
 
-bool peer_may(struct peer *peer, int64_t bytes, int64_t now_ms)
+bool peer_rate_ok(struct peer *peer, int64_t bytes, int64_t now_ms)
 {
     return budget_take(&peer->work, bytes, WORK_MAX, WORK_RATE, now_ms);
 }
@@ -187,12 +187,12 @@ void peer_spent(struct peer *peer, int64_t bytes)
     peer->work.spent += bytes;
 }
 
-bool peer_may_tell(struct peer *peer, int64_t now_ms)
+bool peer_event_rate_ok(struct peer *peer, int64_t now_ms)
 {
     return budget_take(&peer->events, 1, EVENTS_MAX, EVENTS_RATE, now_ms);
 }
 
-bool peer_is_news(struct peer *peer, uint64_t run, uint64_t number)
+bool peer_first_seen(struct peer *peer, uint64_t run, uint64_t number)
 {
     for (size_t i = 0; i < PEER_RECENT; i++)
         if (peer->recent[i].run == run && peer->recent[i].number == number)

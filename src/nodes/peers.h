@@ -36,10 +36,10 @@ struct peer {
     struct {
         uint64_t told, own; /* id of facts from the agent, and of the stored ones */
     } facts[2];
-    uint64_t sight; /* if it shares: the last result of twins_sight */
+    uint64_t sight; /* if it shares: the last result of dup_gpus_hash */
     struct budget {
         int64_t spent, at_ms;
-    } work, events; /* recent cost: bytes to unpack, events published; see peer_may and peer_may_tell */
+    } work, events; /* recent cost: bytes to unpack, events published; see peer_rate_ok and peer_event_rate_ok */
     struct {
         uint64_t run, number;
     } recent[PEER_RECENT]; /* ingested since the hub's start, to ignore repeats */
@@ -74,7 +74,7 @@ void peers_procs(struct peers *p, void (*seen)(void *arg, const struct proc_span
 /* late() is called for batches that another hub ingested, of a period shown already: their data is in the store only.
  */
 void peers_late(struct peers *p, void (*late)(void *arg, const char *node, int64_t from_ms, int64_t to_ms), void *arg);
-void peers_tell_late(const struct peers *p, const char *node, int64_t from_ms, int64_t to_ms);
+void peers_publish_late(const struct peers *p, const char *node, int64_t from_ms, int64_t to_ms);
 /* Registers a callback that returns a node's first counted hour, if no sample of then_ms or later can have caused it;
  * else 0. */
 void peers_counted(struct peers *p, int64_t (*first_before)(void *arg, const char *node, int64_t then_ms), void *arg);
@@ -90,13 +90,13 @@ size_t peers_count(const struct peers *p);
 void peer_save(struct peers *p, struct peer *peer, const struct node_now *n, bool now, int64_t now_ms);
 /* Whether the node may cause this cost now: 8 MiB per second, bursts of 64 MiB. A node that floods the hub only slows
  * itself down. */
-bool peer_may(struct peer *peer, int64_t bytes, int64_t now_ms);
+bool peer_rate_ok(struct peer *peer, int64_t bytes, int64_t now_ms);
 void peer_spent(struct peer *peer, int64_t bytes); /* adds cost beyond the allowed one */
 /* Whether one more event of the node may be published and stored: 10 per second, bursts of 4096. Its batches keep all
  * events. */
-bool peer_may_tell(struct peer *peer, int64_t now_ms);
+bool peer_event_rate_ok(struct peer *peer, int64_t now_ms);
 /* Returns true the first time this key is seen. */
-bool peer_is_news(struct peer *peer, uint64_t run, uint64_t number);
+bool peer_first_seen(struct peer *peer, uint64_t run, uint64_t number);
 
 /* Start of a process on its device: the time it was first seen there. If it ran when its node was first seen
  * (watched), the start of the process. */

@@ -71,7 +71,7 @@ static int load_nodes(struct hub *h, struct err *err)
     for (size_t i = 0; i < all.n && r >= 0; i++) { /* keep a newly given name */
         struct node_now *n = live_find(h->live, all.v[i].key);
         struct peer *peer = peers_find(h->peers, n->key);
-        twins_load(h, n);
+        dup_gpus_load(h, n);
         if (strcmp(live_called(n), all.v[i].name) != 0)
             peer_save(h->peers, peer, n, true, h->started_ms);
     }
@@ -135,7 +135,7 @@ static void resume(struct hub *h)
     struct recalling x = {.h = h};
     struct err err = {0};
     int64_t event_ms = 0;
-    if (store_each_batch(h->store, &(struct newest_ask){RECALL_MS, RECALL_MAX}, recall_batch, &x, &err) < 0)
+    if (store_each_batch(h->store, &(struct newest_query){RECALL_MS, RECALL_MAX}, recall_batch, &x, &err) < 0)
         log_warn("hub", "what nodes were last seen doing is not all known: %s", err.msg);
     store_each(h->store, EACH_EVENT(note_event, &event_ms, .limit = 1), &err);
     live_resume(h->live, MIN(MAX(h->newest_ms, event_ms), h->started_ms), h->started_ms);
@@ -152,7 +152,7 @@ static void tell_time(void *hub, const char *node, int64_t from_ms, int64_t to_m
 static void *open_nodes(struct hub *h)
 {
     h->peers = peers_new(h->store);
-    h->api.sources = sources_said_new();
+    h->api.sources = source_status_new();
     peers_watch(h->peers, tell_time, h);
     return h;
 }
@@ -178,7 +178,7 @@ static int load_all(void *self, struct err *err)
     if (r >= 0)
         resume(h);
     if (r >= 0 && !hub_is_alone(h))
-        r = telling_new(h, &h->telling, err);
+        r = share_sender_new(h, &h->telling, err);
     live_tick(h->live, clock_wall_ms());
     return r;
 }
@@ -187,9 +187,9 @@ static void add_status(void *self, struct status *s)
 {
     struct hub *h = self;
     if (!s->notice[0])
-        telling_notice(h->telling, s->notice);
+        share_sender_notice(h->telling, s->notice);
     if (!s->notice[0])
-        sources_said_notice(h->api.sources, clock_wall_ms(), s->notice);
+        source_status_notice(h->api.sources, clock_wall_ms(), s->notice);
     if (!s->notice[0])
         versions_notice(h, s->notice);
     status_metric(s, "muster_hub_batches", "batches taken from agents", true, h->batches);
@@ -214,10 +214,10 @@ static void save_all(void *self)
 static void close_nodes(void *self)
 {
     struct hub *h = self;
-    telling_free(h->telling);
+    share_sender_free(h->telling);
     peers_free(h->peers);
-    sources_said_free(h->api.sources);
-    nodes_tell_others(h, false);
+    source_status_free(h->api.sources);
+    share_enable(h, false);
 }
 
 /* Refuses a name that another node has: both would be hard to select. A retired node keeps only its key. */
@@ -248,7 +248,7 @@ int registry_admin(struct hub *h, const char *key_or_name, const char *rename, i
     live_admin(h->live, n, rename ? rename : live_called(n), retired < 0 ? n->retired : retired > 0,
                maintenance < 0 ? n->maintenance : maintenance > 0);
     if (retired >= 0)
-        twins_again(h, n, clock_wall_ms());
+        dup_gpus_invalidate(h, n, clock_wall_ms());
     peer_save(h->peers, peer, n, true, clock_wall_ms());
     log_info("hub", "node %s: now called %s%s%s", n->key, n->name, n->retired ? ", retired" : "",
              n->maintenance ? ", under maintenance" : "");
@@ -262,7 +262,7 @@ void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int6
     mem_copy_str(key, sizeof(key), old->key);
     log_info("hub", "node %s (%s) replaces %s (%s) and takes over its history, usage and bookings", n->name, n->key,
              old->name, key);
-    hub_news(h, &(struct news){.kind = NEWS_RENAMED, .now_ms = now_ms, .node = n->key, .was = key});
+    hub_publish(h, &(struct hub_event){.kind = HUB_EVENT_RENAMED, .now_ms = now_ms, .node = n->key, .was = key});
     store_take_over(h->store, key, n->key);
     if (was && was->rec.first_ms)
         peer->rec.first_ms = peer->rec.first_ms ? MIN(peer->rec.first_ms, was->rec.first_ms) : was->rec.first_ms;
@@ -272,7 +272,7 @@ void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int6
     memset(peer->facts, 0, sizeof(peer->facts));
     peers_drop(h->peers, key);
     live_join(h->live, n, old, now_ms);
-    hub_news(h, &(struct news){.kind = NEWS_DEVICES, .now_ms = now_ms, .node = n->key});
+    hub_publish(h, &(struct hub_event){.kind = HUB_EVENT_DEVICES, .now_ms = now_ms, .node = n->key});
     peer_save(h->peers, peer, n, true, now_ms);
 }
 
@@ -349,7 +349,7 @@ static void take_node(struct hub *h, const struct store_node *rec)
     if (!admin)
         return;
     live_admin(h->live, n, rec->name, rec->retired, rec->maintenance);
-    twins_again(h, n, clock_wall_ms());
+    dup_gpus_invalidate(h, n, clock_wall_ms());
 }
 
 static void drop_node(struct hub *h, const char *key)
@@ -362,9 +362,9 @@ static void drop_node(struct hub *h, const char *key)
     live_drop(h->live, key);
 }
 
-static void hear_news(void *self, const struct news *w)
+static void hear_news(void *self, const struct hub_event *w)
 {
-    if (w->kind != NEWS_RECORD || w->record->kind != STORE_NODE)
+    if (w->kind != HUB_EVENT_RECORD || w->record->kind != STORE_NODE)
         return;
     if (w->record->gone)
         drop_node(self, ((const struct store_node *)w->record->record)->key);

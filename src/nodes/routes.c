@@ -61,16 +61,16 @@ static void node_json(struct json *j, const struct node_now *n, int64_t now_ms)
     json_end_obj(j);
 }
 
-static enum reply_how get_nodes(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_nodes(struct api *a, struct request *rq, struct reply *rp)
 {
     struct view v;
     AUTO_FILTER *filter = NULL;
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
-    view_of(a->live, &(struct view_ask){.all = true, .demo = a->demo}, rq->now_ms, &v);
+    view_of(a->live, &(struct view_query){.all = true, .demo = a->demo}, rq->now_ms, &v);
     AUTO_BUF key = BUF_INIT(4096);
     buf_addf(&key, "nodes|%s", filter ? filter_key(filter) : "");
-    if (reply_kept(a, rq, buf_str(&key), v.version, rp))
+    if (reply_cached(a, rq, buf_str(&key), v.version, rp))
         return REPLY_NOW;
     int64_t begin_us = clock_thread_us();
     rp->body = BUF_INIT(256u << 20);
@@ -92,7 +92,7 @@ static bool take_name(struct str s, char node[NAME_MAX_LEN])
     return s.len < NAME_MAX_LEN;
 }
 
-static enum reply_how node_done(const struct request *rq, struct reply *rp, int r, const struct err *err)
+static enum reply_mode node_done(const struct request *rq, struct reply *rp, int r, const struct err *err)
 {
     if (r == -ENOENT)
         return reply_problem(rp, 404, "no node is called '%.*s'; /api/v1/nodes lists them", STR_ARG(rq->tail));
@@ -103,7 +103,7 @@ static enum reply_how node_done(const struct request *rq, struct reply *rp, int 
     return REPLY_NOW;
 }
 
-static enum reply_how patch_node(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode patch_node(struct api *a, struct request *rq, struct reply *rp)
 {
     json_auto_t *o = read_object(rq, rp);
     json_t *v;
@@ -137,7 +137,7 @@ static enum reply_how patch_node(struct api *a, struct request *rq, struct reply
     return node_done(rq, rp, r, &err);
 }
 
-static enum reply_how post_node_join(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode post_node_join(struct api *a, struct request *rq, struct reply *rp)
 {
     char node[NAME_MAX_LEN];
     struct err err = {0};
@@ -151,7 +151,7 @@ static enum reply_how post_node_join(struct api *a, struct request *rq, struct r
     return r == -ENOENT && err.msg[0] ? reply_problem(rp, 404, "%s", err.msg) : node_done(rq, rp, r, &err);
 }
 
-static enum reply_how delete_node(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode delete_node(struct api *a, struct request *rq, struct reply *rp)
 {
     char node[NAME_MAX_LEN];
     struct err err = {0};
@@ -161,7 +161,7 @@ static enum reply_how delete_node(struct api *a, struct request *rq, struct repl
 /* ---- events ---- */
 
 struct events_list {
-    struct past_ask ask;     /* first */
+    struct async_query ask;  /* first */
     char node[NODE_KEY_MAX]; /* "": all */
     int64_t from_ms, to_ms, now_ms;
     size_t limit;
@@ -187,7 +187,7 @@ static void take_event(void *arg, const char *node, const char *device, const st
     mem_copy_str(x->device, sizeof(x->device), device ? device : "");
 }
 
-static void events_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+static void events_run(struct async_query *k, const struct past_source *past, struct reply *rp)
 {
     struct events_list *l = (struct events_list *)k;
     size_t look = l->filter || l->kinds || l->find[0] ? EVENTS_LOOK : l->limit;
@@ -251,7 +251,7 @@ static void event_json(struct json *j, const struct listed_event *x, const struc
     json_end_obj(j);
 }
 
-static void events_settle(struct past_ask *k, struct api *a, struct reply *rp)
+static void events_settle(struct async_query *k, struct api *a, struct reply *rp)
 {
     struct events_list *l = (struct events_list *)k;
     rp->body = BUF_INIT(64u << 20);
@@ -267,14 +267,14 @@ static void events_settle(struct past_ask *k, struct api *a, struct reply *rp)
     json_end_arr(&j);
 }
 
-static void events_end(struct past_ask *k)
+static void events_end(struct async_query *k)
 {
     struct events_list *l = (struct events_list *)k;
     filter_free(l->filter);
     FREE_ALL(l->v, l);
 }
 
-static enum reply_how get_events(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_events(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str node = request_query(rq, "node"), from = request_query(rq, "from"), to = request_query(rq, "to"),
                kinds = request_query(rq, "kind"), find = request_query(rq, "find"), one;
@@ -303,7 +303,7 @@ static enum reply_how get_events(struct api *a, struct request *rq, struct reply
     if (node.len) {
         if (!take_name(node, name))
             return reply_problem(rp, 404, "no node has a name that long");
-        struct view_ask which = {.node = name, .all = true};
+        struct view_query which = {.node = name, .all = true};
         if (view_of(a->live, &which, rq->now_ms, &v) < 0)
             return reply_problem(rp, 404, "no node is called '%s'; /api/v1/nodes lists them", name);
         mem_copy_str(ask.node, sizeof(ask.node), v.nodes[0]->key);
@@ -312,7 +312,7 @@ static enum reply_how get_events(struct api *a, struct request *rq, struct reply
     *l = ask;
     l->filter = filter;
     filter = NULL;
-    return ask_then(a->hub, rq, rp, &l->ask, events_settle);
+    return query_async_then(a->hub, rq, rp, &l->ask, events_settle);
 }
 
 /* clang-format off */

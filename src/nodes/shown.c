@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/order.h"
-#include "hub/look.h"
+#include "hub/record_fetch.h"
 #include "nodes/feature.h"
 #include "nodes/newest.h"
 #include "nodes/pace.h"
@@ -31,8 +31,8 @@ struct showing { /* a node's part of a message */
 
 /* ---- blobs ---- */
 
-struct wanted {            /* being read from the store */
-    struct look_read read; /* first */
+struct wanted {               /* being read from the store */
+    struct record_fetch read; /* first */
     struct hub *h;
     char key[NODE_KEY_MAX];
     uint64_t facts, procs;
@@ -55,7 +55,7 @@ static void take_procs(struct hub *h, struct node_now *n, uint64_t id, const str
     proc_list_fini(&procs);
 }
 
-static int read_wanted(struct look_read *r, struct store *s, UNUSED struct err *err)
+static int read_wanted(struct record_fetch *r, struct store *s, UNUSED struct err *err)
 {
     struct wanted *w = (struct wanted *)r;
     if (w->facts)
@@ -65,7 +65,7 @@ static int read_wanted(struct look_read *r, struct store *s, UNUSED struct err *
     return 0;
 }
 
-static void wanted_come(struct look_read *r)
+static void wanted_come(struct record_fetch *r)
 {
     struct wanted *w = (struct wanted *)r;
     struct peer *peer = peers_find(w->h->peers, w->key);
@@ -95,7 +95,7 @@ static void want_blobs(const struct showing *x, uint64_t facts, uint64_t procs)
         NEW(struct wanted, .read = {.read = read_wanted, .done = wanted_come, .blobs = true}, .h = x->h,
             .facts = live_knows(x->n, facts, 0) ? 0 : facts, .procs = live_knows(x->n, 0, procs) ? 0 : procs);
     mem_copy_str(w->key, sizeof(w->key), x->n->key);
-    x->peer->wanting = look_read(x->h, &w->read, NULL) == 0;
+    x->peer->wanting = record_fetch(x->h, &w->read, NULL) == 0;
     if (!x->peer->wanting)
         free(w);
 }
@@ -120,7 +120,7 @@ static void put_share(struct hub *h, struct buf *to, const struct hub_share *t, 
         *to = BUF_INIT(SHARE_MAX);
         share_start(to);
     }
-    if (share_put(to, t) < 0 && hub_may_say(h, "shared", now_ms))
+    if (share_put(to, t) < 0 && log_ratelimit(h, "shared", now_ms))
         log_warn("hub", "more was ingested than can be forwarded to the other hubs: they show it later");
 }
 
@@ -131,7 +131,7 @@ static void tell_events(const struct showing *x, const struct batch *b, int64_t 
 {
     for (size_t i = 0; i < b->n_events; i++) {
         struct node_event e = b->events[i];
-        if (e.kind >= EVENT_BOOKED || !peer_may_tell(x->peer, x->now_ms))
+        if (e.kind >= EVENT_BOOKED || !peer_event_rate_ok(x->peer, x->now_ms))
             continue;
         bool device = e.slot >= 1 && (size_t)e.slot <= live_slots(x->n);
         e.at_ms = MIN(e.at_ms + shift_ms, x->now_ms);
@@ -144,7 +144,7 @@ static void show_decoded(const struct showing *x, const struct share_frame *t, s
     int64_t newest_ms = b.n_ticks ? b.at_ms[b.n_ticks - 1] + t->shift_ms : 0;
     if (newest_ms <= x->n->sample_at_ms) {
         if (b.n_ticks && b.n_uses)
-            peers_tell_late(x->h->peers, x->n->key, b.at_ms[0] + t->shift_ms, newest_ms);
+            peers_publish_late(x->h->peers, x->n->key, b.at_ms[0] + t->shift_ms, newest_ms);
         return;
     }
     if (x->peer->mine) {
@@ -166,7 +166,7 @@ static void show_decoded(const struct showing *x, const struct share_frame *t, s
 static void show_batch(const struct showing *x, const struct share_frame *t, const struct frame *f)
 {
     struct batch b;
-    if (peer_is_news(x->peer, f->key.run, f->key.number) && wire_batch(x->h->dec, f, &b, NULL) == 0)
+    if (peer_first_seen(x->peer, f->key.run, f->key.number) && wire_batch(x->h->dec, f, &b, NULL) == 0)
         show_decoded(x, t, b);
 }
 
@@ -174,7 +174,7 @@ static void show_newest(const struct showing *x, const struct share_frame *t)
 {
     struct batch b;
     void *mem;
-    if (newest_get(t->whole, &b, &mem, NULL) == 0 && peer_is_news(x->peer, b.key.run, b.key.number))
+    if (newest_get(t->whole, &b, &mem, NULL) == 0 && peer_first_seen(x->peer, b.key.run, b.key.number))
         show_decoded(x, t, b);
     free(mem);
 }
@@ -197,11 +197,11 @@ static void show_since(struct hub *h, const char *key, const struct hub_share *t
 }
 
 /* All hubs use the time at which the ingesting hub received the node's data; a hub of an older version does not send
- * it. Returns enum since_how. */
+ * it. Returns enum since_flag. */
 static unsigned find_heard(const struct hub_share *t, int64_t *heard_ms, int64_t now_ms)
 {
     size_t i = FIRST(t->n, k, since_is(t->v[k].whole));
-    unsigned how = i < t->n ? since_how(t->v[i].whole, heard_ms) : 0;
+    unsigned how = i < t->n ? since_parse(t->v[i].whole, heard_ms) : 0;
 
     *heard_ms = how && *heard_ms > 0 && *heard_ms < now_ms + LATE_MS ? *heard_ms : now_ms;
     return how;
@@ -247,7 +247,7 @@ static void show(struct hub *h, const struct hub_share *t, int64_t now_ms)
     }
 }
 
-enum reply_how post_shared(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode post_shared(struct api *a, struct request *rq, struct reply *rp)
 {
     struct hub *h = a->hub;
     struct rd r = rd_of(rq->body.p, rq->body.len);
@@ -283,7 +283,7 @@ static void drop_shared(struct buf *b)
     *b = (struct buf){0};
 }
 
-void nodes_tell_others(struct hub *h, bool tell)
+void share_enable(struct hub *h, bool tell)
 {
     drop_shared(&h->shared);
     drop_shared(&h->shared_all);
@@ -299,7 +299,7 @@ void nodes_take_shared(struct hub *h, bool all, struct buf *ret)
 }
 
 /* A hash of the node's visible state: processes of its devices, and device states. */
-static uint64_t state_of_node(const struct taken *p)
+static uint64_t state_of_node(const struct ingest_request *p)
 {
     const struct store_batch *newest = &p->batches[p->n_batches - 1];
     uint64_t sum = newest->facts ^ newest->procs * 31 ^ (uint64_t)p->n->collect;
@@ -310,7 +310,7 @@ static uint64_t state_of_node(const struct taken *p)
 }
 
 /* Whether a hub without clients must get this now. Values alone are sent at intervals, but before they are too old. */
-static bool is_news(const struct hub *h, const struct taken *p, int64_t now_ms)
+static bool is_news(const struct hub *h, const struct ingest_request *p, int64_t now_ms)
 {
     if (!p->n_batches)
         return true;
@@ -326,7 +326,7 @@ static bool is_news(const struct hub *h, const struct taken *p, int64_t now_ms)
     return true;
 }
 
-void nodes_tell(struct hub *h, const struct taken *p, int64_t now_ms)
+void nodes_share(struct hub *h, const struct ingest_request *p, int64_t now_ms)
 {
     struct hub_share t = {.key = str_of(p->key), .address = str_of(p->address)};
     size_t first = p->n_batches > SHARE_BATCHES ? p->n_batches - SHARE_BATCHES : 0;

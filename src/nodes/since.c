@@ -43,7 +43,7 @@ bool since_is(struct str bytes)
     return bytes.len > 0 && bytes.p[0] == MARK;
 }
 
-unsigned since_how(struct str bytes, int64_t *ret_heard_ms)
+unsigned since_parse(struct str bytes, int64_t *ret_heard_ms)
 {
     struct rd r = rd_of(bytes.p, bytes.len);
 

@@ -14,7 +14,7 @@
 #define RELAYS_MAX  64
 #define SOURCES_MAX 160 /* per relay */
 
-struct said {
+struct source_message {
     char source[200], way[16], error[200];
     int64_t nodes, since_ms; /* since: of the error; 0: none */
 };
@@ -23,20 +23,20 @@ struct relay {
     char who[64];
     int64_t at_ms;
     size_t n;
-    struct said *v;
+    struct source_message *v;
 };
 
-struct sources_said {
+struct source_status {
     size_t n;
     struct relay v[RELAYS_MAX];
 };
 
-struct sources_said *sources_said_new(void)
+struct source_status *source_status_new(void)
 {
-    return mem_zero(1, sizeof(struct sources_said));
+    return mem_zero(1, sizeof(struct source_status));
 }
 
-void sources_said_free(struct sources_said *s)
+void source_status_free(struct source_status *s)
 {
     for (size_t i = 0; s && i < s->n; i++)
         free(s->v[i].v);
@@ -57,7 +57,7 @@ static bool take_text(const json_t *o, const char *key, char *to, size_t size)
     return true;
 }
 
-static bool take_one(const json_t *o, struct said *ret)
+static bool take_one(const json_t *o, struct source_message *ret)
 {
     json_int_t nodes = json_integer_value(json_object_get(o, "nodes"));
     json_int_t since = json_integer_value(json_object_get(o, "since"));
@@ -71,7 +71,7 @@ static bool take_one(const json_t *o, struct said *ret)
 }
 
 /* The relay's entry; an expired one is replaced. */
-static struct relay *place(struct sources_said *s, const char *who, int64_t now_ms)
+static struct relay *place(struct source_status *s, const char *who, int64_t now_ms)
 {
     struct relay *r = NULL;
     for (size_t i = 0; i < s->n; i++)
@@ -89,11 +89,11 @@ static struct relay *place(struct sources_said *s, const char *who, int64_t now_
 
 /* Reads the JSON of POST /api/v1/sources from relay who: replaces its earlier report. Returns 0, or -EINVAL with a
  * message in err. */
-static int sources_said_take(struct sources_said *s, const char *who, struct str json, int64_t now_ms, struct err *err)
+static int source_status_set(struct source_status *s, const char *who, struct str json, int64_t now_ms, struct err *err)
 {
     json_error_t e;
     json_auto_t *all = json_loadb(json.p ? json.p : "", json.len, JSON_REJECT_DUPLICATES, &e);
-    struct said *v = NULL;
+    struct source_message *v = NULL;
     size_t n = json_array_size(all);
     int r = 0;
     if (!json_is_array(all) || n > SOURCES_MAX)
@@ -117,9 +117,9 @@ static int sources_said_take(struct sources_said *s, const char *who, struct str
     return r;
 }
 
-void sources_said_notice(const struct sources_said *s, int64_t now_ms, char out[NOTICE_MAX])
+void source_status_notice(const struct source_status *s, int64_t now_ms, char out[NOTICE_MAX])
 {
-    const struct said *first = NULL;
+    const struct source_message *first = NULL;
     size_t failing = 0;
     for (size_t i = 0; i < s->n; i++)
         for (size_t k = 0; fresh(&s->v[i], now_ms) && k < s->v[i].n; k++)
@@ -141,13 +141,13 @@ void sources_said_notice(const struct sources_said *s, int64_t now_ms, char out[
     mem_copy_str(out, NOTICE_MAX, b.p);
 }
 
-static void sources_said_json(const struct sources_said *s, int64_t now_ms, struct buf *out)
+static void sources_said_json(const struct source_status *s, int64_t now_ms, struct buf *out)
 {
     struct json j = json_on(out);
     json_arr(&j, NULL);
     for (size_t i = 0; i < s->n; i++)
         for (size_t k = 0; fresh(&s->v[i], now_ms) && k < s->v[i].n; k++) {
-            const struct said *one = &s->v[i].v[k];
+            const struct source_message *one = &s->v[i].v[k];
             json_obj(&j, NULL);
             json_cstr(&j, "source", one->source);
             json_cstr(&j, "way", one->way);
@@ -166,7 +166,7 @@ static void sources_said_json(const struct sources_said *s, int64_t now_ms, stru
 
 /* ---- routes ---- */
 
-enum reply_how get_sources(struct api *a, UNUSED struct request *rq, struct reply *rp)
+enum reply_mode get_sources(struct api *a, UNUSED struct request *rq, struct reply *rp)
 {
     rp->body = BUF_INIT(16u << 20);
     sources_said_json(a->sources, clock_wall_ms(), &rp->body);
@@ -203,13 +203,13 @@ static int take_labels(struct api *a, struct str json, struct err *err)
     return r;
 }
 
-enum reply_how post_sources(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode post_sources(struct api *a, struct request *rq, struct reply *rp)
 {
     struct err err = {0};
     struct str body = str_trim(rq->body);
     int r = body.len && body.p[0] == '{'
                 ? take_labels(a, body, &err)
-                : sources_said_take(a->sources, rq->who->token.id, body, clock_wall_ms(), &err);
+                : source_status_set(a->sources, rq->who->token.id, body, clock_wall_ms(), &err);
     if (r < 0)
         return reply_problem(rp, 400, "%s", err.msg);
     rp->body = BUF_INIT(64);

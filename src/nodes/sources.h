@@ -9,8 +9,8 @@
 
 #define SOURCES_KEEP_MS 120000
 
-struct sources_said;
-struct sources_said *sources_said_new(void);
-void sources_said_free(struct sources_said *s);
+struct source_status;
+struct source_status *source_status_new(void);
+void source_status_free(struct source_status *s);
 /* A message for every screen about failing sources; empty: none fails. */
-void sources_said_notice(const struct sources_said *s, int64_t now_ms, char out[NOTICE_MAX]);
+void source_status_notice(const struct source_status *s, int64_t now_ms, char out[NOTICE_MAX]);

@@ -18,18 +18,18 @@
 #define CARRIER_LIMIT_MS  15000 /* per message, unless its type has another limit */
 #define CARRIER_ERROR_MAX 200
 
-enum carried_how {
+enum delivery_result {
     CARRIED_SENT,   /* the receiver has it */
     CARRIED_AGAIN,  /* temporary failure: retry */
     CARRIED_REFUSED /* permanent failure */
 };
-struct carried {
-    enum carried_how how;
+struct delivery_state {
+    enum delivery_result how;
     const char *error; /* error message; NULL or "": none. If sent: some recipients did not get it */
     int64_t wait_ms;   /* on retry: minimum delay; 0: not specified */
     const char *rest;  /* the remaining recipients; NULL: unchanged */
 };
-typedef void carried_fn(void *arg, const struct carried *r);
+typedef void carried_fn(void *arg, const struct delivery_state *r);
 
 /* Shared by carriers; created by the first that needs it. */
 struct carriers {

@@ -39,7 +39,7 @@ static void on_ended(void *arg, int status)
     struct load *l = arg, was = *l;
     char error[CARRIER_ERROR_MAX] = "", said[120];
 
-    process_last_words(process_said(l->process), said, sizeof(said));
+    process_last_words(process_stderr(l->process), said, sizeof(said));
     load_free(l);
     if (!was.done)
         return;
@@ -50,7 +50,7 @@ static void on_ended(void *arg, int status)
     else if (status)
         snprintf(error, sizeof(error), "the command ended with status %d%s%s", WEXITSTATUS(status), said[0] ? ": " : "",
                  said);
-    was.done(was.arg, &(struct carried){.how = error[0] ? CARRIED_AGAIN : CARRIED_SENT, .error = error});
+    was.done(was.arg, &(struct delivery_state){.how = error[0] ? CARRIED_AGAIN : CARRIED_SENT, .error = error});
 }
 
 /* Stops the program and ignores its output, since the loop may end. Its exit frees the load. */

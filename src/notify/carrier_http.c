@@ -46,7 +46,7 @@ static void answer_words(enum channel_type type, const struct http_result *r, ch
 static void on_answer(void *arg, const struct http_result *r)
 {
     struct load *l = arg, was = *l;
-    struct carried c = {.how = CARRIED_AGAIN, .wait_ms = r->retry_after_ms};
+    struct delivery_state c = {.how = CARRIED_AGAIN, .wait_ms = r->retry_after_ms};
     char error[CARRIER_ERROR_MAX] = "";
 
     if (r->status >= 200 && r->status < 300)

@@ -43,7 +43,7 @@ static void on_sent(void *arg, const struct command_result *out)
 {
     struct load *l = arg;
     struct smtp_result r = {.n_later = l->n_to};
-    struct carried c = {0};
+    struct delivery_state c = {0};
     AUTO_BUF rest = BUF_INIT((size_t)SMTP_TO_MAX * 260);
     carried_fn *done = l->done;
     void *done_arg = l->arg;
@@ -108,18 +108,18 @@ static int write_ask(struct buf *out, struct hub *h, const struct channel *c, co
         r = channel_secret(c, &secret, err);
     if (r < 0)
         return r;
-    struct mime_ask k = {.m = m, .from = c->from, .to = l->to, .hub = hub_name(h, host)};
+    struct mime_params k = {.m = m, .from = c->from, .to = l->to, .hub = hub_name(h, host)};
     if (mime_mail(&mail, &k) < 0)
         return err_set(err, -EBADMSG, "the message is too long for a mail");
-    return smtp_ask_write(out, &(struct smtp_ask){.url = url.p,
-                                                  .plain = c->plain,
-                                                  .ca_file = c->ca_file,
-                                                  .user = c->user,
-                                                  .password = c->user ? secret.p : NULL,
-                                                  .from = c->from,
-                                                  .to = l->to,
-                                                  .mail = buf_str(&mail),
-                                                  .timeout_ms = LIMIT_MS});
+    return smtp_request_write(out, &(struct smtp_request){.url = url.p,
+                                                          .plain = c->plain,
+                                                          .ca_file = c->ca_file,
+                                                          .user = c->user,
+                                                          .password = c->user ? secret.p : NULL,
+                                                          .from = c->from,
+                                                          .to = l->to,
+                                                          .mail = buf_str(&mail),
+                                                          .timeout_ms = LIMIT_MS});
 }
 
 static int load_send(struct load **ret, struct carriers *s, const struct channel *c, const struct message *m,
@@ -133,8 +133,8 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
     if (r == 0)
         r = write_ask(&ask, s->h, c, m, l, err);
     if (r == 0)
-        r = command_ask(&l->command, s->h->loop, argv, NEEDS_NET, buf_str(&ask), OUT_MAX, LIMIT_MS + GRACE_MS, on_sent,
-                        l, err);
+        r = command_start_with_input(&l->command, s->h->loop, argv, NEEDS_NET, buf_str(&ask), OUT_MAX,
+                                     LIMIT_MS + GRACE_MS, on_sent, l, err);
     if (r < 0)
         load_free(l);
     else

@@ -6,7 +6,7 @@
 #include "hub/handlers.h"
 #include "notify/outbox.h"
 
-static void tried(void *arg, const char *channel, const struct carried *c)
+static void tried(void *arg, const char *channel, const struct delivery_state *c)
 {
     const char *error = c->error ? c->error : "";
     struct reply rp = {0};
@@ -24,8 +24,8 @@ static void tried(void *arg, const char *channel, const struct carried *c)
 }
 
 /* to: recipient; "": the channel's default. */
-static enum reply_how test_channel(struct hub *h, struct request *rq, struct reply *rp, const char *name,
-                                   const char *to)
+static enum reply_mode test_channel(struct hub *h, struct request *rq, struct reply *rp, const char *name,
+                                    const char *to)
 {
     const struct channel *c = channels_find(outbox_channels(h->outbox), name);
     char title[120];
@@ -46,7 +46,7 @@ static enum reply_how test_channel(struct hub *h, struct request *rq, struct rep
     return REPLY_LATER;
 }
 
-static enum reply_how post_channel_test(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode post_channel_test(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE char *name = mem_strn(rq->tail.p, rq->tail.len);
     json_auto_t *o = rq->body.len ? json_loadb(rq->body.p, rq->body.len, 0, NULL) : json_object();

@@ -22,7 +22,7 @@ const struct opt_cmd mail_send_help = {
 int cmd_mail_send(int argc, char **argv)
 {
     AUTO_BUF in = BUF_INIT(SMTP_ASK_MAX), out = BUF_INIT(65536);
-    struct smtp_ask_text ask;
+    struct smtp_request_text ask;
     struct smtp_result result;
     struct err err = {0};
     size_t n_to = 0;
@@ -31,7 +31,7 @@ int cmd_mail_send(int argc, char **argv)
     if (r >= 0)
         return r;
     r = buf_read_fd(&in, STDIN_FILENO);
-    if (r < 0 || !in.len || smtp_ask_read(in.p, in.len, &ask) < 0)
+    if (r < 0 || !in.len || smtp_request_read(in.p, in.len, &ask) < 0)
         return cli_fail(&mail_send_help, EXIT_USAGE, "the input is not a mail request");
     if (smtp_send(&ask.k, &result, &err) < 0)
         return cli_fail(&mail_send_help, EXIT_REACH, "%s", err.msg);

@@ -3,13 +3,13 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/moment.h"
+#include "base/time_text.h"
 #include "model/alert.h"
 
 #define TEXT_MAX   (200u << 10)
 #define ALERTS_MAX 400 /* bytes of their ids */
 
-bool digest_takes(const struct message *m)
+bool digest_accepts(const struct message *m)
 {
     return m->kind != MESSAGE_ANSWER && m->kind != MESSAGE_REPORT && !m->n_files && !m->thread[0];
 }
@@ -74,7 +74,7 @@ struct message *digest_of(const struct message *const *v, size_t n, size_t max, 
     if (taken == 1)
         return message_copy(&d);
     buf_addf(&title, "[%s] %zu messages since %s", severity_words[d.severity], count(buf_str(&text)),
-             moment_zoned(d.created_ms, z, from));
+             time_text_zoned(d.created_ms, z, from));
     d.kind = MESSAGE_NOTICE;
     d.rule = DIGEST_RULE;
     d.title = buf_str(&title).p;

@@ -10,7 +10,7 @@
 #define DIGEST_RULE "digest" /* rule name of a message about several rules */
 
 /* Whether it may be part of a digest: not replies, reports, and messages with files or a thread. */
-bool digest_takes(const struct message *m);
+bool digest_accepts(const struct message *m);
 /*
  * Joins the first messages of v, as many as fit into max bytes of text, at least one. Uses the id and recipient of the
  * first. The caller frees the result.

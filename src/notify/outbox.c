@@ -53,8 +53,8 @@ struct channel_test {
 };
 
 /* Ids of messages that must not be sent. Until they are stored, a hub that starts or becomes leader would send them. */
-struct jot {
-    struct jot *next;
+struct pending_cancel {
+    struct pending_cancel *next;
     struct hub *h;
     size_t n;
     int64_t ids[];
@@ -62,8 +62,8 @@ struct jot {
 
 struct outbox {
     struct carriers carriers;
-    struct channel_test *tests; /* in progress */
-    struct jot *jots;           /* could not be stored */
+    struct channel_test *tests;  /* in progress */
+    struct pending_cancel *jots; /* could not be stored */
     struct channels *channels;
     size_t clear; /* this channel's secret goes to clear_host without TLS; number of channels: none */
     char clear_host[SECRET_HOST_MAX];
@@ -120,7 +120,7 @@ static void box_free(struct box *b)
     free(b);
 }
 
-static void end_test(struct channel_test *t, const struct carried *r)
+static void end_test(struct channel_test *t, const struct delivery_state *r)
 {
     struct channel_test **at = &t->o->tests;
 
@@ -140,7 +140,7 @@ static void stop_tests(struct outbox *o, const struct carrier *carrier)
         if (carrier && t->carrier != carrier)
             continue;
         t->carrier->stop(t->load);
-        end_test(t, &(struct carried){.how = CARRIED_AGAIN, .error = "the hub ends"});
+        end_test(t, &(struct delivery_state){.how = CARRIED_AGAIN, .error = "the hub ends"});
     }
 }
 
@@ -168,7 +168,7 @@ static void close_outbox(void *self)
 
     o->carriers.h->outbox = NULL;
     stop_tests(o, NULL);
-    for (struct jot *j = o->jots, *next; j; j = next) {
+    for (struct pending_cancel *j = o->jots, *next; j; j = next) {
         next = j->next;
         free(j);
     }
@@ -232,24 +232,24 @@ int64_t outbox_next_id(struct outbox *o)
 static void changed(UNUSED void *arg, int result)
 {
     if (result < 0)
-        log_warn("channel", "a message cannot be changed in the store: %s", store_why(result));
+        log_warn("channel", "a message cannot be changed in the store: %s", store_error_text(result));
 }
 
 static void jotted(void *arg, int result)
 {
-    struct jot *j = arg;
+    struct pending_cancel *j = arg;
 
     if (result == 0 || !j->h->outbox) {
         free(j);
         return;
     }
-    log_warn("channel", "that a message was sent cannot be noted yet: %s", store_why(result));
+    log_warn("channel", "that a message was sent cannot be noted yet: %s", store_error_text(result));
     j->next = j->h->outbox->jots;
     j->h->outbox->jots = j;
 }
 
 /* first: a note to write in the same transaction; may be NULL. */
-static void jot_put(struct jot *j, const struct note *first)
+static void jot_put(struct pending_cancel *j, const struct note *first)
 {
     AUTO_FREE struct note *v = mem_zero(j->n + 1, sizeof(*v));
     size_t n = 0;
@@ -261,9 +261,9 @@ static void jot_put(struct jot *j, const struct note *first)
     store_put(j->h->store, STORE_NOTE, v, n, jotted, j);
 }
 
-static struct jot *jot_new(struct hub *h, size_t n)
+static struct pending_cancel *jot_new(struct hub *h, size_t n)
 {
-    struct jot *j = mem_zero(1, sizeof(*j) + n * sizeof(j->ids[0]));
+    struct pending_cancel *j = mem_zero(1, sizeof(*j) + n * sizeof(j->ids[0]));
 
     j->h = h;
     return j;
@@ -271,10 +271,10 @@ static struct jot *jot_new(struct hub *h, size_t n)
 
 static void jot_again(struct outbox *o)
 {
-    struct jot *list = o->jots;
+    struct pending_cancel *list = o->jots;
 
     o->jots = NULL;
-    for (struct jot *j = list, *next; j; j = next) {
+    for (struct pending_cancel *j = list, *next; j; j = next) {
         next = j->next;
         jot_put(j, NULL);
     }
@@ -288,7 +288,7 @@ static void box_take(struct box *b, size_t at)
 
 static void box_drop(struct box *b, size_t at)
 {
-    struct jot *j = jot_new(b->o->carriers.h, 1);
+    struct pending_cancel *j = jot_new(b->o->carriers.h, 1);
 
     j->ids[j->n++] = b->v[at]->id;
     jot_put(j, NULL);
@@ -326,7 +326,8 @@ static void sent_on(void *arg, int result)
     struct sending *s = arg;
 
     if (result < 0)
-        log_warn("channel", "a message cannot be stored, and is lost if the hub ends now: %s", store_why(result));
+        log_warn("channel", "a message cannot be stored, and is lost if the hub ends now: %s",
+                 store_error_text(result));
     if (s->h->outbox)
         outbox_put(s->h->outbox, s->m);
     if (s->done)
@@ -394,10 +395,10 @@ static bool is_under_way(const struct outbox *o, int64_t id)
 }
 
 /* Messages that another hub queued or sent. */
-static void hear_news(void *self, const struct news *w)
+static void hear_news(void *self, const struct hub_event *w)
 {
     struct outbox *o = self;
-    const struct note *n = w->kind == NEWS_RECORD && w->record->kind == STORE_NOTE ? w->record->record : NULL;
+    const struct note *n = w->kind == HUB_EVENT_RECORD && w->record->kind == STORE_NOTE ? w->record->record : NULL;
 
     if (!n || n->kind != NOTE_MESSAGE || is_under_way(o, n->id))
         return;
@@ -423,7 +424,7 @@ static void box_note(struct box *b, const char *error, bool sent)
 }
 
 /* Moves a partly delivered message to a separate box with the remaining recipients. */
-static void readdress(struct box *b, size_t at, const struct carried *r)
+static void readdress(struct box *b, size_t at, const struct delivery_state *r)
 {
     struct outbox *o = b->o;
     struct message m = *b->v[at];
@@ -439,7 +440,7 @@ static void readdress(struct box *b, size_t at, const struct carried *r)
     box_take(b, at);
 }
 
-static void on_carried(void *arg, const struct carried *r)
+static void on_carried(void *arg, const struct delivery_state *r)
 {
     struct box *b = arg;
     size_t at = FIRST(b->n, i, b->v[i]->id == b->sending);
@@ -487,7 +488,7 @@ static size_t due(const struct box *b, const struct channel *c, int64_t now_ms, 
 /* With one message per alert, the send rate alone joins none. */
 static bool may_join(const struct box *b, const struct channel *c, const struct message *m)
 {
-    return digest_takes(m) && (!c->each || b->held_ms - m->created_ms >= LONG_MS);
+    return digest_accepts(m) && (!c->each || b->held_ms - m->created_ms >= LONG_MS);
 }
 
 /*
@@ -513,7 +514,7 @@ static void join(struct box *b, const struct channel *c, const size_t *at, size_
         free(one);
         return;
     }
-    struct jot *j = jot_new(b->o->carriers.h, taken);
+    struct pending_cancel *j = jot_new(b->o->carriers.h, taken);
     for (size_t i = 1; i < taken; i++)
         j->ids[j->n++] = v[i]->id;
     jot_put(j, &(struct note){.kind = NOTE_MESSAGE, .id = v[0]->id, .bytes = buf_str(&bytes)});
@@ -547,7 +548,8 @@ static void box_send(struct box *b, const struct channel *c, const struct carrie
     b->carrier = carrier;
     int r = carrier->send(&b->load, &b->o->carriers, c, m, on_carried, b, &err);
     if (r < 0)
-        on_carried(b, &(struct carried){.how = r == -EBADMSG ? CARRIED_REFUSED : CARRIED_AGAIN, .error = err.msg});
+        on_carried(b,
+                   &(struct delivery_state){.how = r == -EBADMSG ? CARRIED_REFUSED : CARRIED_AGAIN, .error = err.msg});
 }
 
 /* The claim is stored as leader: this hub may send the message. */
@@ -628,7 +630,7 @@ static void send_due(void *self, int64_t now_ms)
 
 /* ---- single test message ---- */
 
-static void on_tried(void *arg, const struct carried *r)
+static void on_tried(void *arg, const struct delivery_state *r)
 {
     struct channel_test *t = arg;
 
@@ -648,7 +650,7 @@ void outbox_try(struct outbox *o, const struct channel *c, const struct message 
     t->m->id = outbox_next_id(o);
     o->tests = t;
     if (!t->carrier || t->carrier->send(&t->load, &o->carriers, c, t->m, on_tried, t, &err) < 0)
-        end_test(t, &(struct carried){.how = CARRIED_AGAIN, .error = err.msg});
+        end_test(t, &(struct delivery_state){.how = CARRIED_AGAIN, .error = err.msg});
 }
 
 /* ---- state ---- */

@@ -32,7 +32,7 @@ void outbox_put(struct outbox *o, const struct message *m); /* its note is alrea
  * sent in any case. with: a note stored in the same transaction; may be NULL. */
 void outbox_send(struct outbox *o, const struct message *m, const struct note *with, store_done_fn *done, void *arg);
 /* Sends one message immediately, once, without storing it; done gets the result. c: a current channel. */
-typedef void tried_fn(void *arg, const char *channel, const struct carried *r);
+typedef void tried_fn(void *arg, const char *channel, const struct delivery_state *r);
 void outbox_try(struct outbox *o, const struct channel *c, const struct message *m, tried_fn *done, void *arg);
 /* The state of each channel; valid until the next call. */
 const struct channel_now *outbox_now(struct outbox *o, size_t *ret_n);

@@ -1,6 +1,6 @@
 /*
  * person.h: sends a message to one person who expects it, through all their channels. Alerts are sent with other rules
- * (alert/tell.h).
+ * (alert/notify_group.h).
  */
 #pragma once
 

@@ -8,7 +8,7 @@
 #include "cli/cmd.h"
 #include "cli/state.h"
 #include "format/render.h"
-#include "now/cmd_here.h"
+#include "now/cmd_local.h"
 #include "now/ls.h"
 #include "now/view.h"
 
@@ -65,15 +65,15 @@ const struct opt_cmd ls_help = {
 
 /* Data to show; free with picture_fini(). */
 struct picture {
-    struct here here;     /* this machine */
-    struct hub_state hub; /* or a hub's */
+    struct local_view here; /* this machine */
+    struct hub_state hub;   /* or a hub's */
     struct view view;
     struct arena arena; /* of the filtered view */
 };
 
 static void picture_fini(struct picture *p)
 {
-    here_close(&p->here);
+    local_view_close(&p->here);
     hub_state_fini(&p->hub);
     arena_fini(&p->arena);
     *p = (struct picture){0};
@@ -81,7 +81,7 @@ static void picture_fini(struct picture *p)
 
 static int from_hub(const struct ls_conf *conf, struct picture *p, struct err *err)
 {
-    int r = hub_state_ask(&conf->client, conf->filter ? filter_text(conf->filter) : NULL, conf->me, &p->hub, err);
+    int r = hub_state_fetch(&conf->client, conf->filter ? filter_text(conf->filter) : NULL, conf->me, &p->hub, err);
     if (r == 0)
         p->view = p->hub.view;
     return r;
@@ -93,7 +93,7 @@ static int look(const struct ls_conf *conf, struct picture *p)
 {
     int64_t now = clock_wall_ms();
     live_tick(p->here.live, now);
-    int r = view_of(p->here.live, &(struct view_ask){.show_cmd = true}, now, &p->view);
+    int r = view_of(p->here.live, &(struct view_query){.show_cmd = true}, now, &p->view);
     arena_reset(&p->arena);
     if (r == 0 && conf->filter)
         view_filter(&p->view, conf->filter, &p->arena);
@@ -102,7 +102,7 @@ static int look(const struct ls_conf *conf, struct picture *p)
 
 static int from_here(const struct ls_conf *conf, struct picture *p, struct err *err)
 {
-    int r = here_once(&p->here, err);
+    int r = local_view_once(&p->here, err);
     return r < 0 ? r : look(conf, p);
 }
 
@@ -166,7 +166,7 @@ static int watch_here(const struct ls_conf *conf)
     enum { WAIT_MS = 8000 };
     struct picture p = {0};
     struct err err = {0};
-    int code = EXIT_OK, r = here_open(&p.here, conf->every, &err);
+    int code = EXIT_OK, r = local_view_open(&p.here, conf->every, &err);
     while (r >= 0 && code != EXIT_REACH && (r = local_next(p.here.local, WAIT_MS, &err)) >= 0)
         if ((r = look(conf, &p)) >= 0)
             code = show(conf, &p);

@@ -10,12 +10,12 @@
 
 #define DRAW_MAX (512u << 20)
 
-typedef bool step_fn(struct drawing *d, struct api *a, size_t bytes);
+typedef bool step_fn(struct render_job *d, struct api *a, size_t bytes);
 
 struct picture {
-    struct drawing d; /* first */
-    step_fn *draw;    /* each step, after the count for a filter is complete */
-    struct view view; /* without nodes; owns its texts */
+    struct render_job d; /* first */
+    step_fn *draw;       /* each step, after the count for a filter is complete */
+    struct view view;    /* without nodes; owns its texts */
     char *notice;
     struct filter *filter;
     struct filter_kinds kinds; /* of its bare words */
@@ -34,7 +34,7 @@ struct picture {
     struct prom *prom; /* NULL: JSON */
 };
 
-static void picture_end(struct drawing *d)
+static void picture_end(struct render_job *d)
 {
     struct picture *p = (struct picture *)d;
 
@@ -61,7 +61,7 @@ static const struct node_now *node_at(const struct picture *p, struct api *a, si
 }
 
 /* The first output is the number of devices before filtering. */
-static bool count_step(struct drawing *d, struct api *a, UNUSED size_t bytes)
+static bool count_step(struct render_job *d, struct api *a, UNUSED size_t bytes)
 {
     struct picture *p = (struct picture *)d;
 
@@ -96,7 +96,7 @@ static const struct node_now *next_node(struct picture *p, struct api *a, size_t
     return NULL;
 }
 
-static bool state_step(struct drawing *d, struct api *a, size_t bytes)
+static bool state_step(struct render_job *d, struct api *a, size_t bytes)
 {
     struct picture *p = (struct picture *)d;
     size_t from = d->out.len, end = step_end(p);
@@ -116,12 +116,12 @@ static bool state_step(struct drawing *d, struct api *a, size_t bytes)
         return false;
     char words[FILTER_SAID] = "";
     if (p->filter)
-        filter_say(p->filter, &p->kinds, words);
+        filter_describe(p->filter, &p->kinds, words);
     render_state_end(&d->out, words);
     return true;
 }
 
-static bool snapshot_step(struct drawing *d, struct api *a, size_t bytes)
+static bool snapshot_step(struct render_job *d, struct api *a, size_t bytes)
 {
     struct picture *p = (struct picture *)d;
     size_t from = d->out.len;
@@ -163,7 +163,7 @@ void draw_list_end(struct buf *out)
     buf_adds(out, "event: whole\ndata: {}\n\n");
 }
 
-static bool list_step(struct drawing *d, struct api *a, size_t bytes)
+static bool list_step(struct render_job *d, struct api *a, size_t bytes)
 {
     struct picture *p = (struct picture *)d;
     size_t from = d->out.len, end = step_end(p);
@@ -195,7 +195,7 @@ static bool tally_step(struct picture *p, struct api *a)
     return p->at == p->n;
 }
 
-static bool text_step(struct drawing *d, struct api *a, size_t bytes)
+static bool text_step(struct render_job *d, struct api *a, size_t bytes)
 {
     struct picture *p = (struct picture *)d;
     size_t from = d->out.len, end = step_end(p);
@@ -214,14 +214,14 @@ static bool text_step(struct drawing *d, struct api *a, size_t bytes)
 }
 
 /* The first part of a page covers all nodes. */
-static bool text_tally_step(struct drawing *d, struct api *a, UNUSED size_t bytes)
+static bool text_tally_step(struct render_job *d, struct api *a, UNUSED size_t bytes)
 {
     struct picture *p = (struct picture *)d;
 
     if (!tally_step(p, a))
         return false;
     if (p->filter)
-        filter_say(p->filter, &p->kinds, p->words);
+        filter_describe(p->filter, &p->kinds, p->words);
     p->view.words = p->words[0] ? p->words : NULL;
     p->term.all = &p->tally;
     p->at = 0;
@@ -229,7 +229,7 @@ static bool text_tally_step(struct drawing *d, struct api *a, UNUSED size_t byte
     return false;
 }
 
-static bool summary_step(struct drawing *d, struct api *a, UNUSED size_t bytes)
+static bool summary_step(struct render_job *d, struct api *a, UNUSED size_t bytes)
 {
     struct picture *p = (struct picture *)d;
     char words[FILTER_SAID] = "";
@@ -237,7 +237,7 @@ static bool summary_step(struct drawing *d, struct api *a, UNUSED size_t bytes)
     if (!tally_step(p, a))
         return false;
     if (p->filter)
-        filter_say(p->filter, &p->kinds, words);
+        filter_describe(p->filter, &p->kinds, words);
     struct view v = p->view;
     v.words = words[0] ? words : NULL;
     render_summary(&d->out, &v, &p->tally);
@@ -245,7 +245,7 @@ static bool summary_step(struct drawing *d, struct api *a, UNUSED size_t bytes)
 }
 
 /* Each family walks all nodes, in their current state. */
-static bool metrics_step(struct drawing *d, struct api *a, size_t bytes)
+static bool metrics_step(struct render_job *d, struct api *a, size_t bytes)
 {
     struct picture *p = (struct picture *)d;
     const struct node_now *n;
@@ -282,17 +282,17 @@ static struct picture *picture_new(const struct view *v, struct filter *f, step_
     p->nodes = mem_zero(MAX(v->n, 1u), sizeof(*p->nodes));
     for (size_t i = 0; i < v->n; i++) {
         mem_copy_str(p->nodes[i].key, sizeof(p->nodes[i].key), v->nodes[i]->key);
-        p->nodes[i].twin = prom_twin(v->nodes, v->n, i);
+        p->nodes[i].twin = prom_is_duplicate(v->nodes, v->n, i);
     }
     return p;
 }
 
-struct drawing *draw_state(const struct view *v, struct filter *f)
+struct render_job *draw_state(const struct view *v, struct filter *f)
 {
     return &picture_new(v, f, state_step)->d;
 }
 
-struct drawing *draw_snapshot(const struct view *v, struct filter *f, bool list)
+struct render_job *draw_snapshot(const struct view *v, struct filter *f, bool list)
 {
     struct picture *p = picture_new(v, f, list ? list_step : snapshot_step);
 
@@ -301,7 +301,7 @@ struct drawing *draw_snapshot(const struct view *v, struct filter *f, bool list)
     return &p->d;
 }
 
-struct drawing *draw_text(const struct view *v, struct filter *f, render_term_fn *page, const struct term *t)
+struct render_job *draw_text(const struct view *v, struct filter *f, render_term_fn *page, const struct term *t)
 {
     struct picture *p = picture_new(v, f, t->answer ? text_tally_step : text_step);
 
@@ -310,12 +310,12 @@ struct drawing *draw_text(const struct view *v, struct filter *f, render_term_fn
     return &p->d;
 }
 
-struct drawing *draw_summary(const struct view *v, struct filter *f)
+struct render_job *draw_summary(const struct view *v, struct filter *f)
 {
     return &picture_new(v, f, summary_step)->d;
 }
 
-struct drawing *draw_metrics(const struct view *v, struct filter *f, bool openmetrics, bool own)
+struct render_job *draw_metrics(const struct view *v, struct filter *f, bool openmetrics, bool own)
 {
     struct picture *p = picture_new(v, f, metrics_step);
 

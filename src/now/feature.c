@@ -135,7 +135,7 @@ static void *open_now(struct hub *h)
 /* For live: the identity of a login on this node. */
 static const struct identity *who_is(void *arg, const struct node_now *n, const struct proc_fact *f)
 {
-    return identities_who(((struct hub_now *)arg)->identities, n->name, f);
+    return identities_find(((struct hub_now *)arg)->identities, n->name, f);
 }
 
 /* Maps all processes again. Frees the old identities last: live borrows them until then. */
@@ -146,17 +146,17 @@ static void meet(struct hub_now *n)
     int64_t now_ms = clock_wall_ms();
     n->identities = identities_new(c, now_ms);
     n->next_ms = people_next_change(c, now_ms);
-    live_who(n->h->live, people_knows(c) ? who_is : NULL, n);
+    live_set_identity_fn(n->h->live, people_knows(c) ? who_is : NULL, n);
     identities_free(before);
 }
 
 /* Readers reconnect and see the new names. */
-static void drop_streams(void *self, const struct news *w)
+static void drop_streams(void *self, const struct hub_event *w)
 {
     struct hub_now *n = self;
-    if (w->kind == NEWS_PEOPLE)
+    if (w->kind == HUB_EVENT_PEOPLE)
         meet(n);
-    if (w->kind == NEWS_PEOPLE || w->kind == NEWS_END)
+    if (w->kind == HUB_EVENT_PEOPLE || w->kind == HUB_EVENT_END)
         streams_reset(n->h->streams);
 }
 
@@ -171,7 +171,7 @@ static void say_notice(struct hub *h)
     if (notice[0] && !h->store_said)
         log_warn("hub", "%s", notice);
     live_set_notice(h->live, notice);
-    streams_tell(h->streams, notice);
+    streams_set_notice(h->streams, notice);
 }
 
 static void tick(void *self, int64_t now_ms)

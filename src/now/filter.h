@@ -55,7 +55,7 @@ bool filter_match_proc(const struct filter *f, const struct node_now *n, const s
 /* A bare word is a person, node, model or program, whichever matches. Call this for every node, matching or not; ... */
 void filter_see(const struct filter *f, const struct node_now *n, int64_t now_ms, struct filter_kinds *k);
 /* ... then this returns the kinds: "kim: person, h200: model"; "" without bare words. True: a word matches nothing. */
-bool filter_say(const struct filter *f, const struct filter_kinds *k, char out[FILTER_SAID]);
+bool filter_describe(const struct filter *f, const struct filter_kinds *k, char out[FILTER_SAID]);
 
 /* Field names, except those of metrics.def; NULL at the end. */
 const char *filter_name(size_t i);

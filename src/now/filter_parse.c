@@ -514,7 +514,7 @@ static int take_bare(struct parser *p, struct str name, size_t at)
     return 0;
 }
 
-bool filter_say(const struct filter *f, const struct filter_kinds *k, char out[FILTER_SAID])
+bool filter_describe(const struct filter *f, const struct filter_kinds *k, char out[FILTER_SAID])
 {
     static const char *const words_of[KINDS] = {"person", "login", "node", "model", "program"};
     AUTO_BUF said = BUF_INIT(FILTER_SAID - 1);

@@ -27,14 +27,14 @@ enum get {
     GET_BOOKER, /* the user who has it booked now */
     /* any process */
     GET_PROC_TEXT,
-    GET_PROC_WHO, /* op.which: enum who */
+    GET_PROC_WHO, /* op.which: enum proc_info */
     GET_SLURM,
     GET_PID,
 };
 
 enum { FLAG_ASLEEP = 1, FLAG_MIG = 2, FLAG_MAINTENANCE = 4, FLAG_BOOKED = 8 };
 /* The user of a process: the person; one of the groups, in the order of struct identity; the user of the request. */
-enum who { WHO_PERSON, WHO_GROUP, WHO_ME = WHO_GROUP + IDENTITY_GROUPS };
+enum proc_info { WHO_PERSON, WHO_GROUP, WHO_ME = WHO_GROUP + IDENTITY_GROUPS };
 enum cmp { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE };
 enum text_match { TEXT_WHOLE, TEXT_PART, TEXT_GLOB };
 

@@ -49,7 +49,7 @@ const struct device_now *live_named_device(const struct live *l, struct str word
     return d;
 }
 
-bool live_brings_gpus(const struct node_now *old, const struct node_fact *facts)
+bool live_has_gpus_of(const struct node_now *old, const struct node_fact *facts)
 {
     size_t gpus = 0, brought = 0;
 

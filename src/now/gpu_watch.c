@@ -120,7 +120,7 @@ bool gpu_watch_take(struct gpu_watch **at, struct device_now *d, bool held)
     if (w->at_ms - w->told_ms < GPU_WATCH_TELL_MS && w->at_ms >= w->told_ms)
         return differs;
     w->told_ms = w->at_ms;
-    size_t n = tracker_tell(w->tracker, v, ADVICE_COUNT - 1);
+    size_t n = tracker_advice(w->tracker, v, ADVICE_COUNT - 1);
     if (w->apart)
         v[n++] = *w->apart;
     return tell(d, v, n) || differs;

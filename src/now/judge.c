@@ -52,7 +52,7 @@ int state_rule_preset(const char *name, struct state_rule *ret)
     return 0;
 }
 
-bool judge_tells(enum metric m)
+bool judge_is_activity(enum metric m)
 {
     return m == M_util || m == M_mem_util || m == M_sm_active || m == M_enc || m == M_dec;
 }
@@ -61,7 +61,7 @@ bool judge_is_work(const struct state_rule *rule, enum metric m, int64_t v)
 {
     if (m == M_mem_util)
         return rule->busy_mem_util >= 0 && v > rule->busy_mem_util;
-    return judge_tells(m) && v >= rule->busy_util;
+    return judge_is_activity(m) && v >= rule->busy_util;
 }
 
 static int64_t age(int64_t now_ms, int64_t at_ms)
@@ -88,7 +88,7 @@ static int64_t stale_after(const struct state_rule *rule, const struct node_now 
 }
 
 /* Sets this state and reason. Always returns true: no further checks are needed. */
-static bool settle(struct verdict *v, int state, enum why why)
+static bool settle(struct verdict *v, int state, enum reason_code why)
 {
     v->state = state;
     v->why = why;
@@ -97,7 +97,7 @@ static bool settle(struct verdict *v, int state, enum why why)
 
 /* The same with the time since then. It gets coarser as it grows, so that an offline cluster does not change its texts
  * every second. */
-static bool settle_since(struct verdict *v, int state, enum why why, int64_t now_ms, int64_t since_ms)
+static bool settle_since(struct verdict *v, int state, enum reason_code why, int64_t now_ms, int64_t since_ms)
 {
     int64_t ms = age(now_ms, since_ms), step = ms < 60000 ? 5000 : ms < 86400000 ? 60000 : 3600000;
 

@@ -8,7 +8,7 @@
 
 #define BUSY_KEEP_MS 60000 /* work within this time keeps a device busy, so that it does not flicker between steps */
 
-enum why {
+enum reason_code {
     WHY_NOT_YET, /* never judged */
     WHY_NOBODY,
     WHY_DISPLAY,
@@ -41,12 +41,12 @@ enum why {
 
 struct verdict {
     int state; /* enum dev_state, or enum node_state */
-    enum why why;
+    enum reason_code why;
     int64_t amount;
     int64_t until_ms; /* valid until then without new data */
 };
 
-bool judge_tells(enum metric m); /* whether this metric shows work */
+bool judge_is_activity(enum metric m); /* whether this metric shows work */
 bool judge_is_work(const struct state_rule *rule, enum metric m, int64_t v);
 int64_t judge_down_ms(const struct state_rule *rule, const struct node_now *n); /* no report for this long: down */
 struct verdict judge_device(const struct state_rule *rule, const struct node_now *n, const struct device_now *d,

@@ -133,7 +133,7 @@ const struct node_now *live_only(const struct live *l, const char *key_or_name)
     return only ? &only->now : NULL;
 }
 
-bool live_elder(const struct node_now *a, const struct node_now *than)
+bool live_is_older(const struct node_now *a, const struct node_now *than)
 {
     return ((const struct live_node *)a)->rank < ((const struct live_node *)than)->rank;
 }
@@ -148,7 +148,7 @@ const struct device_now *live_find_device(const struct live *l, struct str uuid,
     for (struct live_node *n; (n = gpu_index_find(&l->gpus, uuid, &at));) {
         const struct device_now *its = gpu_index_in(n, uuid);
         int good = 2 * !n->now.retired + !its->fact.lost;
-        if (good > best || (good == best && live_elder(&n->now, *ret_node))) {
+        if (good > best || (good == best && live_is_older(&n->now, *ret_node))) {
             d = its;
             *ret_node = &n->now;
             best = good;
@@ -447,14 +447,15 @@ bool live_silent(const struct node_now *now, int64_t now_ms)
     return !n->spoke || now_ms - now->at_ms >= RUN_ALIVE_MS || n->stopped;
 }
 
-const struct node_now *live_gpu_twin(const struct live *l, const char *uuid, const struct node_now *but, int64_t now_ms)
+const struct node_now *live_find_dup_gpu(const struct live *l, const char *uuid, const struct node_now *but,
+                                         int64_t now_ms)
 {
     const struct node_now *twin = NULL;
     size_t at = 0;
 
     for (struct live_node *n; (n = gpu_index_find(&l->gpus, str_of(uuid), &at));)
         if (&n->now != but && !n->now.retired && !gpu_index_in(n, str_of(uuid))->fact.lost &&
-            (!twin || (live_silent(twin, now_ms) && (!live_silent(&n->now, now_ms) || live_elder(&n->now, twin)))))
+            (!twin || (live_silent(twin, now_ms) && (!live_silent(&n->now, now_ms) || live_is_older(&n->now, twin)))))
             twin = &n->now;
     return twin;
 }
@@ -483,7 +484,7 @@ void live_rename_gpu(struct live *l, struct node_now *now, const char *from, con
     changed(l, n);
 }
 
-void live_set_was(struct live *l, struct node_now *now, const struct node_now *old, int64_t now_ms)
+void live_set_replaced(struct live *l, struct node_now *now, const struct node_now *old, int64_t now_ms)
 {
     if (strcmp(now->was_id, old ? old->key : "") == 0 && strcmp(now->was, old ? old->name : "") == 0)
         return;
@@ -709,7 +710,7 @@ void live_resume(struct live *l, int64_t alive_ms, int64_t now_ms)
     }
 }
 
-void live_who(struct live *l, live_who_fn *who, void *arg)
+void live_set_identity_fn(struct live *l, live_who_fn *who, void *arg)
 {
     l->who = who;
     l->who_arg = arg;

@@ -43,11 +43,12 @@ typedef void live_event_fn(void *arg, const struct node_now *n, const struct nod
 
 struct live *live_new(const struct state_rule *rule, live_event_fn *on_event, void *arg);
 void live_free(struct live *l);
-/* Maps the login of a process on n to an identity; NULL: use the login. The result is valid until the next live_who().
+/* Maps the login of a process on n to an identity; NULL: use the login. The result is valid until the next
+ * live_set_identity_fn().
  */
 typedef const struct identity *live_who_fn(void *arg, const struct node_now *n, const struct proc_fact *f);
 /* Sets the mapping and applies it to all processes. NULL: no mapping. */
-void live_who(struct live *l, live_who_fn *who, void *arg);
+void live_set_identity_fn(struct live *l, live_who_fn *who, void *arg);
 void live_set_rule(struct live *l, const struct state_rule *rule);
 const struct state_rule *live_rule(const struct live *l);
 
@@ -58,7 +59,7 @@ struct node_now *live_find(const struct live *l, const char *key_or_name);
 /* The only node with this key or name; NULL if no node or several nodes have it. */
 const struct node_now *live_only(const struct live *l, const char *key_or_name);
 /* Whether a arrived, or was loaded, first. */
-bool live_elder(const struct node_now *a, const struct node_now *than);
+bool live_is_older(const struct node_now *a, const struct node_now *than);
 /* Finds a device by uuid, and its node (the owner if several have it). Returns NULL if not found. Includes retired
  * nodes. */
 const struct device_now *live_find_device(const struct live *l, struct str uuid, const struct node_now **ret_node);
@@ -69,20 +70,20 @@ void live_drop(struct live *l, const char *key);
 /* Whether the node did not report for 30 s or since the hub's start, or stopped cleanly. */
 bool live_silent(const struct node_now *n, int64_t now_ms);
 /* Whether facts contain more than half of old's GPUs. */
-bool live_brings_gpus(const struct node_now *old, const struct node_fact *facts);
+bool live_has_gpus_of(const struct node_now *old, const struct node_fact *facts);
 /* Replaces old by the other node, which gets its admin-set name and maintenance flag. Removes old. */
 void live_join(struct live *l, struct node_now *heir, struct node_now *old, int64_t now_ms);
 /* The name set by an admin, or the suffixed name if its own is taken; the caller stores it. Empty: its own name. */
 const char *live_called(const struct node_now *n);
 /* Another node, not retired, that has this GPU and has not lost it. If there are several: a reporting one, or the
  * oldest. Returns NULL if none. */
-const struct node_now *live_gpu_twin(const struct live *l, const char *uuid, const struct node_now *but,
-                                     int64_t now_ms);
+const struct node_now *live_find_dup_gpu(const struct live *l, const char *uuid, const struct node_now *but,
+                                         int64_t now_ms);
 bool live_has_gpu(const struct live *l, const char *uuid); /* any node */
 /* Changes the uuid of a device of n; its values stay. */
 void live_rename_gpu(struct live *l, struct node_now *n, const char *from, const char *to);
 /* Sets that n has the GPUs of old, which does not report; NULL: it does not. */
-void live_set_was(struct live *l, struct node_now *n, const struct node_now *old, int64_t now_ms);
+void live_set_replaced(struct live *l, struct node_now *n, const struct node_now *old, int64_t now_ms);
 
 void live_hello(struct live *l, struct node_now *n, const struct hello *h, const char *address, int64_t now_ms);
 /*
@@ -99,7 +100,7 @@ void live_procs(struct live *l, struct node_now *n, uint64_t id, const struct pr
  * n->sample_at_ms: live_batch ignores values of other facts. */
 bool live_knows(const struct node_now *n, uint64_t facts, uint64_t procs);
 uint64_t live_facts_id(const struct node_now *n);                 /* current */
-const char *live_why_told(const struct node_now *n);              /* the agent's text about its collector */
+const char *live_agent_reason(const struct node_now *n);          /* the agent's text about its collector */
 const struct proc_list *live_proc_list(const struct node_now *n); /* current */
 /* Number of device slots in the current facts. Slots from this index on are lost devices. */
 size_t live_slots(const struct node_now *n);

@@ -121,7 +121,7 @@ uint64_t live_facts_id(const struct node_now *now)
     return ((const struct live_node *)now)->facts;
 }
 
-const char *live_why_told(const struct node_now *now)
+const char *live_agent_reason(const struct node_now *now)
 {
     return ((const struct live_node *)now)->why_told;
 }
@@ -240,7 +240,7 @@ static void take_columns(struct live_node *n, const struct target *to, const str
 
         if (k == 0 || c->metric != c[-1].metric) { /* sorted by metric, then slot */
             m = metric_by_no(c->metric);
-            tells = m >= 0 && judge_tells((enum metric)m);
+            tells = m >= 0 && judge_is_activity((enum metric)m);
         }
         if (c->slot > n->n_slots || !newest_tick(b, c, &i))
             continue;

@@ -18,7 +18,7 @@ struct live_dev {
     size_t cap_procs, cap_custom;
     struct last_minute util; /* for device_now.util_mean */
     struct gpu_watch *watch; /* NULL: no processes, or no activity values */
-    enum why why;            /* of the reason text */
+    enum reason_code why;    /* of the reason text */
     int64_t amount;
 };
 
@@ -47,7 +47,7 @@ struct live_node {
     size_t n_slots;            /* slots of batches; devices from this index on are lost */
     size_t cap_custom;
     struct live_dev *devs;
-    enum why why;
+    enum reason_code why;
     int64_t amount;
 };
 

@@ -34,7 +34,7 @@ void node_place_set(struct node_place *p, const struct node_now *n)
     mem_copy_str(p->key, sizeof(p->key), n->key);
 }
 
-size_t nodes_behind(const struct node_now *const *v, size_t n, const struct node_place *p)
+size_t nodes_after(const struct node_now *const *v, size_t n, const struct node_place *p)
 {
     return COUNT_BEFORE(n, i, node_order(v[i], p->name, p->key) <= 0);
 }

@@ -7,7 +7,7 @@
 struct node_place {
     char name[NAME_MAX_LEN], key[NODE_KEY_MAX];
 };
-void node_place_set(struct node_place *p, const struct node_now *n);                        /* after this node */
-size_t nodes_behind(const struct node_now *const *v, size_t n, const struct node_place *p); /* first index after p */
+void node_place_set(struct node_place *p, const struct node_now *n);                       /* after this node */
+size_t nodes_after(const struct node_now *const *v, size_t n, const struct node_place *p); /* first index after p */
 /* Sorts n nodes, of which the first `sorted` are already in order: inserts the few new ones. */
 void nodes_sort(const struct node_now **v, size_t sorted, size_t n);

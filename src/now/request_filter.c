@@ -39,7 +39,7 @@ static bool is_place(struct str word)
            word.p[colon + 1] <= '9';
 }
 
-bool words_are_ours(const struct api *a, struct str words, struct reply *rp)
+bool names_are_local(const struct api *a, struct str words, struct reply *rp)
 {
     struct str one;
     struct err err = {0};
@@ -55,7 +55,7 @@ bool device_named(const struct api *a, struct str word, struct reply *rp, struct
     const struct node_now *n;
     const struct device_now *d = live_named_device(a->live, word, &n);
 
-    if (!words_are_ours(a, word, rp))
+    if (!names_are_local(a, word, rp))
         return false;
     *ret = d ? str_of(d->fact.uuid) : word;
     if (d || !is_place(word))

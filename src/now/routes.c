@@ -7,8 +7,8 @@
 #include "base/order.h"
 #include "base/rand.h"
 #include "format/render.h"
-#include "hub/easel.h"
 #include "hub/handlers.h"
+#include "hub/render_queue.h"
 #include "hub/self.h"
 #include "now/draw.h"
 #include "now/streams.h"
@@ -36,11 +36,11 @@ enum { SEL_ALL = 1, SEL_SITES = 2 }; /* include retired nodes; include nodes of 
 static bool select_view(struct api *a, const struct request *rq, struct str node, int which, struct select *s,
                         struct reply *rp)
 {
-    struct view_ask ask = {.all = which & SEL_ALL,
-                           .sites = which & SEL_SITES,
-                           .demo = a->demo,
-                           .show_cmd = a->show_cmd || rq->who->role == ROLE_ADMIN,
-                           .reader = rq->who->role == ROLE_MEMBER ? rq->who->token.person : ""};
+    struct view_query ask = {.all = which & SEL_ALL,
+                             .sites = which & SEL_SITES,
+                             .demo = a->demo,
+                             .show_cmd = a->show_cmd || rq->who->role == ROLE_ADMIN,
+                             .reader = rq->who->role == ROLE_MEMBER ? rq->who->token.person : ""};
     if (node.len >= sizeof(s->node))
         return reply_refuse(rp, 404, "no node has a name that long");
     memcpy(s->node, node.len ? node.p : "", node.len);
@@ -63,8 +63,8 @@ static void view_key(const struct select *s, const char *what, struct buf *key)
 }
 
 /* Renders through the cache. */
-static enum reply_how reply_view(struct api *a, const struct request *rq, struct select *s, const char *what,
-                                 render_fn *render, const void *arg, struct reply *rp)
+static enum reply_mode reply_view(struct api *a, const struct request *rq, struct select *s, const char *what,
+                                  render_fn *render, const void *arg, struct reply *rp)
 {
     AUTO_BUF key = BUF_INIT(4096);
     uint64_t version = s->node[0] && s->view.n == 1 ? s->view.nodes[0]->version : s->view.version;
@@ -113,7 +113,7 @@ static void keep_etag(struct reply *rp)
         memcpy(rp->blob->etag, rp->etag, sizeof(rp->blob->etag));
 }
 
-static enum reply_how get_state(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_state(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
     bool all = request_flag(rq, "all");
@@ -138,8 +138,8 @@ static enum reply_how get_state(struct api *a, struct request *rq, struct reply 
         return REPLY_NOW;
     }
     if (is_large(&s))
-        return easel_draw(a->hub, rq, rp, draw_state(&s.view, pop_filter(&s)));
-    enum reply_how how = reply_view(a, rq, &s, all ? "state+" : "state", render_json, NULL, rp);
+        return render_queue_submit(a->hub, rq, rp, draw_state(&s.view, pop_filter(&s)));
+    enum reply_mode how = reply_view(a, rq, &s, all ? "state+" : "state", render_json, NULL, rp);
     keep_etag(rp);
     return how;
 }
@@ -151,18 +151,18 @@ static void render_counts(struct buf *out, const struct view *v, UNUSED const vo
     render_summary(out, v, &t);
 }
 
-static enum reply_how get_summary(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_summary(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
 
     if (!select_view(a, rq, request_query(rq, "node"), SEL_SITES, &s, rp))
         return REPLY_NOW;
     if (is_large(&s))
-        return easel_draw(a->hub, rq, rp, draw_summary(&s.view, pop_filter(&s)));
+        return render_queue_submit(a->hub, rq, rp, draw_summary(&s.view, pop_filter(&s)));
     return reply_view(a, rq, &s, "summary", render_counts, NULL, rp);
 }
 
-static enum reply_how get_filter(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_filter(struct api *a, struct request *rq, struct reply *rp)
 {
     static const char *const keys[] = {[FILTER_TEXT] = "text", [FILTER_NUMBER] = "number", [FILTER_WORD] = "word"};
     struct json j = reply_object(rp, 1u << 16);
@@ -179,7 +179,7 @@ static enum reply_how get_filter(struct api *a, struct request *rq, struct reply
     return reply_object_end(rp, &j);
 }
 
-static enum reply_how get_stream(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_stream(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
     if (!select_view(a, rq, request_query(rq, "node"), request_flag(rq, "own") ? 0 : SEL_SITES, &s, rp))
@@ -190,7 +190,7 @@ static enum reply_how get_stream(struct api *a, struct request *rq, struct reply
 }
 
 /* A following hub reports whether it has clients. A GET, since it only has the right to read. */
-static enum reply_how get_pace(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_pace(struct api *a, struct request *rq, struct reply *rp)
 {
     bool seldom = request_flag(rq, "seldom");
     if (!streams_pace(a->hub->streams, request_query(rq, "key"), seldom))
@@ -203,7 +203,7 @@ static enum reply_how get_pace(struct api *a, struct request *rq, struct reply *
 /* ---- text ---- */
 
 enum page { PAGE_SUMMARY, PAGE_DETAIL, PAGE_TABLE, PAGE_NAMES, PAGE_TREE };
-struct page_ask {
+struct page_query {
     enum page page;
     struct term term;
     size_t from, most; /* page of nodes: `most` nodes from index `from`; most 0: all */
@@ -214,7 +214,7 @@ static render_term_fn *const pages[] = {render_term_summary, render_term_detail,
 
 static void render_page(struct buf *out, const struct view *all, const void *arg)
 {
-    const struct page_ask *ask = arg;
+    const struct page_query *ask = arg;
     struct view part = *all;
     if (ask->most) {
         size_t from = MIN(ask->from, all->n);
@@ -225,7 +225,7 @@ static void render_page(struct buf *out, const struct view *all, const void *arg
 }
 
 /* vesta expects the error in a body, with status 200. */
-static enum reply_how reply_vesta_404(struct reply *rp, const char *message)
+static enum reply_mode reply_vesta_404(struct reply *rp, const char *message)
 {
     reply_fini(rp);
     *rp = (struct reply){.body = BUF_INIT(1024)};
@@ -243,11 +243,11 @@ static bool wants_text(const struct request *rq)
     return ANY(ARRAY_LEN(plain), i, str_starts(agent, plain[i])) && str_find(rq->header(rq, "Accept"), "text/html") < 0;
 }
 
-static enum reply_how reply_text(struct api *a, struct request *rq, struct reply *rp, struct str node, enum page page)
+static enum reply_mode reply_text(struct api *a, struct request *rq, struct reply *rp, struct str node, enum page page)
 {
     AUTO_SELECT s = {0};
     char what[64];
-    struct page_ask ask = {.page = page};
+    struct page_query ask = {.page = page};
     a->watched_ms = rq->now_ms;
     if (!select_view(a, rq, node, SEL_SITES, &s, rp))
         return REPLY_NOW;
@@ -263,7 +263,7 @@ static enum reply_how reply_text(struct api *a, struct request *rq, struct reply
     rp->type = "text/plain; charset=utf-8";
     snprintf(rp->cache, sizeof(rp->cache), "no-cache");
     if (is_large(&s) && !ask.most)
-        return easel_draw(a->hub, rq, rp, draw_text(&s.view, pop_filter(&s), pages[page], &ask.term));
+        return render_queue_submit(a->hub, rq, rp, draw_text(&s.view, pop_filter(&s), pages[page], &ask.term));
     snprintf(what, sizeof(what), "page%d.%d.%d.%d.%d.%zu.%zu", ask.page, ask.term.width, ask.term.colour,
              ask.term.ascii, ask.term.answer, ask.from, ask.most);
     return reply_view(a, rq, &s, what, render_page, &ask, rp);
@@ -271,10 +271,10 @@ static enum reply_how reply_text(struct api *a, struct request *rq, struct reply
 
 static bool root_allowed(struct api *a, struct request *rq, struct reply *rp)
 {
-    return !wants_text(rq) || may_read(a, rq, rp);
+    return !wants_text(rq) || can_read(a, rq, rp);
 }
 
-static enum reply_how get_root(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_root(struct api *a, struct request *rq, struct reply *rp)
 {
     if (!wants_text(rq))
         return get_page(a, rq, rp);
@@ -296,13 +296,13 @@ static void render_table_page(struct buf *out, const struct view *v, const void 
 static bool reads_here(const struct api *a, const struct request *rq)
 {
     struct reply why = {.body = BUF_INIT(4096)};
-    bool reads = may_read(a, rq, &why);
+    bool reads = can_read(a, rq, &why);
     reply_fini(&why);
     return reads;
 }
 
 /* Browsers get the current table, or the page with the login if they may not read. */
-static enum reply_how get_gpu_table(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_gpu_table(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
     if (wants_text(rq))
@@ -318,7 +318,7 @@ static enum reply_how get_gpu_table(struct api *a, struct request *rq, struct re
 
 /* A GPU's canonical address has its uuid: redirects NODE:N there and keeps the rest of the URL. The page does the same
  * after a login. */
-static enum reply_how get_gpu_page(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_gpu_page(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_BUF to = BUF_INIT(sizeof(rp->location));
     const struct node_now *n;
@@ -344,14 +344,14 @@ static enum reply_how get_gpu_page(struct api *a, struct request *rq, struct rep
 
 #define SHARDS_MAX 1000
 
-struct prom_ask {
+struct prom_query {
     struct api *api;
     bool openmetrics, node; /* node: metrics of one node only */
     unsigned shard, shards; /* from 0; shards 0: all */
 };
 
 /* shard=1/4 selects nodes by a hash of their keys: a node keeps its shard when others come and go. */
-static bool read_shard(const struct request *rq, struct prom_ask *ret, struct reply *rp)
+static bool read_shard(const struct request *rq, struct prom_query *ret, struct reply *rp)
 {
     struct str n = request_query(rq, "shard"), k;
     uint64_t shard, shards;
@@ -366,7 +366,7 @@ static bool read_shard(const struct request *rq, struct prom_ask *ret, struct re
     return true;
 }
 
-static void take_shard(struct select *s, const struct prom_ask *ask)
+static void take_shard(struct select *s, const struct prom_query *ask)
 {
     const struct node_now **v;
     size_t n = 0;
@@ -382,24 +382,24 @@ static void take_shard(struct select *s, const struct prom_ask *ask)
 }
 
 /* The hub's own series, and those of people: only in one shard. */
-static bool has_own(const struct prom_ask *ask)
+static bool has_own(const struct prom_query *ask)
 {
     return !ask->node && ask->shard == 0;
 }
 
 static void render_metrics(struct buf *out, const struct view *v, const void *arg)
 {
-    const struct prom_ask *ask = arg;
+    const struct prom_query *ask = arg;
     if (has_own(ask)) /* first: OpenMetrics ends with # EOF, which render_prom writes */
         self_metrics(ask->api->hub, out, ask->openmetrics);
     render_prom(out, v, ask->openmetrics);
 }
 
-static enum reply_how get_metrics(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_metrics(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
-    struct prom_ask ask = {.api = a,
-                           .openmetrics = str_find(rq->header(rq, "Accept"), "application/openmetrics-text") >= 0};
+    struct prom_query ask = {.api = a,
+                             .openmetrics = str_find(rq->header(rq, "Accept"), "application/openmetrics-text") >= 0};
     struct str node = request_query(rq, "node");
     char what[32];
     ask.node = node.len > 0;
@@ -412,9 +412,10 @@ static enum reply_how get_metrics(struct api *a, struct request *rq, struct repl
                                : "text/plain; version=0.0.4; charset=utf-8";
     rp->series = true;
     if (is_large(&s))
-        return easel_draw(a->hub, rq, rp, draw_metrics(&s.view, pop_filter(&s), ask.openmetrics, has_own(&ask)));
+        return render_queue_submit(a->hub, rq, rp,
+                                   draw_metrics(&s.view, pop_filter(&s), ask.openmetrics, has_own(&ask)));
     snprintf(what, sizeof(what), "%s %u/%u", ask.openmetrics ? "openmetrics" : "prom", ask.shard, ask.shards);
-    enum reply_how how = reply_view(a, rq, &s, what, render_metrics, &ask, rp);
+    enum reply_mode how = reply_view(a, rq, &s, what, render_metrics, &ask, rp);
     if (rp->blob)
         rp->blob->series = true;
     return how;
@@ -431,11 +432,11 @@ static void render_hosts(struct buf *out, const struct view *v, const void *arg)
 }
 
 /* Several entries per host, or an entry that is not in memory, are read on a worker thread. */
-static enum reply_how reply_states(struct api *a, struct request *rq, struct reply *rp, struct select *s)
+static enum reply_mode reply_states(struct api *a, struct request *rq, struct reply *rp, struct select *s)
 {
     bool alone = rq->tail.len > 0, past = request_int(rq, "fetch_num", 1, 1, FETCH_MAX) > 1;
     for (size_t i = 0; i < s->view.n && !past; i++)
-        past = vesta_asks_past(s->view.nodes[i], alone);
+        past = vesta_needs_history(s->view.nodes[i], alone);
     if (!past)
         return reply_view(a, rq, s, alone ? "host" : "states", render_hosts, alone ? s : NULL, rp);
     if (s->filter)
@@ -443,13 +444,13 @@ static enum reply_how reply_states(struct api *a, struct request *rq, struct rep
     return a->get_states_past(a, rq, rp, &s->view);
 }
 
-static enum reply_how get_states(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_states(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
     return select_view(a, rq, str_n("", 0), 0, &s, rp) ? reply_states(a, rq, rp, &s) : REPLY_NOW;
 }
 
-static enum reply_how get_states_host(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_states_host(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
     if (!select_view(a, rq, rq->tail, 0, &s, rp))
@@ -509,7 +510,7 @@ static void process_row(struct rows *r, const struct view *v, const struct node_
     cell_some_text(&c[P_PERSON], proc_person(p));
 }
 
-struct process_ask {
+struct process_query {
     bool csv;
     const struct filter *filter;
     struct str device; /* uuid; empty: all */
@@ -517,7 +518,7 @@ struct process_ask {
 
 static void render_processes(struct buf *out, const struct view *v, const void *arg)
 {
-    const struct process_ask *ask = arg;
+    const struct process_query *ask = arg;
     AUTO_ROWS r = ROWS_OF(process_columns);
     for (size_t i = 0; i < v->n; i++)
         for (size_t k = 0; k < v->nodes[i]->n_devices; k++) {
@@ -533,7 +534,7 @@ static void render_processes(struct buf *out, const struct view *v, const void *
         render_rows_json(out, &r);
 }
 
-static enum reply_how get_processes(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_processes(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
     AUTO_BUF what = BUF_INIT(256);
@@ -547,7 +548,7 @@ static enum reply_how get_processes(struct api *a, struct request *rq, struct re
     if (csv)
         rp->type = "text/csv; charset=utf-8";
     s.by_process = true;
-    struct process_ask ask = {csv, s.filter, device};
+    struct process_query ask = {csv, s.filter, device};
     buf_addf(&what, "procs%s %.*s", csv ? ".csv" : "", (int)MIN(device.len, (size_t)UUID_MAX), device.p);
     return reply_view(a, rq, &s, what.p, render_processes, &ask, rp);
 }

@@ -105,7 +105,7 @@ bool site_put(struct live *l, struct site *s, struct node_now *n)
     return true;
 }
 
-void site_gone(struct live *l, const char *key)
+void site_removed(struct live *l, const char *key)
 {
     struct guest *g = find_key(live_sites(l), key);
 

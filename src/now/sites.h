@@ -29,7 +29,7 @@ void site_close(struct live *l, struct site *s); /* also removes its nodes */
 /* Adds or updates a node, named by G2; takes ownership of its contents. Returns false if there are too many; the
  * caller keeps n then. */
 bool site_put(struct live *l, struct site *s, struct node_now *n);
-void site_gone(struct live *l, const char *key);
+void site_removed(struct live *l, const char *key);
 void site_begin(struct site *s);               /* starts a complete list; the site responds */
 void site_end(struct live *l, struct site *s); /* list is complete: removes nodes not on it */
 /* Marks the site as not responding (G3). since_ms: its last response. */

@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "format/render.h"
 #include "http/conn_limit.h"
-#include "hub/easel.h"
 #include "hub/hub.h"
+#include "hub/render_queue.h"
 #include "now/draw.h"
 #include "now/outline.h"
 #include "now/view.h"
@@ -107,7 +107,7 @@ static void group_free(struct group *g)
     for (size_t i = 0; i < g->n; i++)
         blob_unref(g->items[i].event);
     blob_unref(g->snapshot);
-    easel_leave(g->drawing);
+    render_queue_cancel(g->drawing);
     free(g->items);
     filter_free(g->filter);
     free(g);
@@ -138,11 +138,11 @@ static struct group *group_get(struct streams *s, const char *node, bool own, bo
 
 static bool group_view(struct streams *s, const struct group *g, int64_t now_ms, struct view *ret)
 {
-    struct view_ask ask = {.node = g->node[0] ? g->node : NULL,
-                           .sites = !g->own,
-                           .demo = s->api->demo,
-                           .show_cmd = g->show_cmd,
-                           .reader = g->reader};
+    struct view_query ask = {.node = g->node[0] ? g->node : NULL,
+                             .sites = !g->own,
+                             .demo = s->api->demo,
+                             .show_cmd = g->show_cmd,
+                             .reader = g->reader};
     if (view_of(s->api->live, &ask, now_ms, ret) == 0)
         return true;
     *ret = (struct view){.at_ms = now_ms};
@@ -393,8 +393,8 @@ static struct blob *snapshot_get(struct streams *s, struct group *g, const char 
     blob_unref(g->snapshot);
     g->snapshot = NULL;
     if (v.n >= DRAW_NODES) {
-        struct easel *e = ((struct hub *)s->api->hub)->easel;
-        g->drawing = easel_make(e, peer, draw_snapshot(&v, g->filter, g->list), on_drawn, g);
+        struct render_queue *e = ((struct hub *)s->api->hub)->easel;
+        g->drawing = render_queue_submit_internal(e, peer, draw_snapshot(&v, g->filter, g->list), on_drawn, g);
         return NULL;
     }
     if (g->filter)
@@ -465,7 +465,7 @@ size_t streams_lookers(const struct streams *s)
     return n;
 }
 
-enum reply_how streams_open(struct streams *s, struct request *rq, struct reply *rp)
+enum reply_mode streams_open(struct streams *s, struct request *rq, struct reply *rp)
 {
     char node[NAME_MAX_LEN];
     struct str name = request_query(rq, "node");
@@ -483,7 +483,7 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
     node[MIN(name.len, sizeof(node) - 1)] = 0;
     if (node[0]) { /* by key: a rename must not end the stream */
         struct view v;
-        struct view_ask ask = {.node = node, .sites = !own};
+        struct view_query ask = {.node = node, .sites = !own};
         if (view_of(s->api->live, &ask, rq->now_ms, &v) < 0)
             return reply_problem(rp, 404, "no node is called '%s'", node);
         mem_copy_str(node, sizeof(node), v.nodes[0]->key);
@@ -598,7 +598,7 @@ void streams_beat(struct streams *s, int64_t now_ms)
     }
 }
 
-void streams_tell(struct streams *s, const char *notice)
+void streams_set_notice(struct streams *s, const char *notice)
 {
     for (struct group *g = s->groups; g; g = g->next) {
         blob_unref(g->snapshot); /* the snapshot contains it, too */

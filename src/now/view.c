@@ -7,7 +7,7 @@
 #include "base/order.h"
 #include "base/rand.h"
 
-int view_of(struct live *l, const struct view_ask *ask, int64_t now_ms, struct view *ret)
+int view_of(struct live *l, const struct view_query *ask, int64_t now_ms, struct view *ret)
 {
     const struct node_now *one = !ask->node ? NULL : ask->sites ? live_any(l, ask->node) : live_find(l, ask->node);
 
@@ -88,6 +88,6 @@ void view_filter(struct view *v, const struct filter *f, struct arena *a)
     v->nodes = list;
     v->n = n;
     v->filter = filter_text(f);
-    v->odd_words = filter_say(f, &kinds, words);
+    v->odd_words = filter_describe(f, &kinds, words);
     v->words = words[0] ? words : NULL;
 }

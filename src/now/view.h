@@ -5,7 +5,7 @@
 #include "now/filter.h"
 #include "now/live.h"
 
-struct view_ask {
+struct view_query {
     const char *node; /* key or name; NULL: all */
     bool all;         /* include retired nodes */
     bool sites;       /* include nodes of followed hubs */
@@ -13,7 +13,7 @@ struct view_ask {
     const char *reader;
 };
 /* Fills ret, which must not be moved. Valid until l changes. Returns -ENOENT if the requested node does not exist. */
-int view_of(struct live *l, const struct view_ask *ask, int64_t now_ms, struct view *ret);
+int view_of(struct live *l, const struct view_query *ask, int64_t now_ms, struct view *ret);
 
 /*
  * Keeps in v the matching devices, and nodes that have any (or that have no devices and match themselves). A node that

@@ -236,7 +236,7 @@ int opt_yaml(const struct opt *opts, void *conf, struct str text, const char *pa
     while (opts[rows].name)
         rows++;
     w.seen = mem_zero(rows, sizeof(bool));
-    int r = ytree_read(text, &(struct ytree_ask){.path = path}, &w.tree, err);
+    int r = ytree_read(text, &(struct ytree_params){.path = path}, &w.tree, err);
     const struct ynode *root = w.tree.root; /* NULL, nothing but comments: every default holds */
     if (r == 0 && root && root->kind == YNODE_MAP)
         r = walk_mapping(&w, root, name, 0);

@@ -9,7 +9,7 @@ struct grow {
     yaml_parser_t parser;
     yaml_event_t ev; /* the current event; freed by the next step */
     bool have_ev, lax;
-    const struct ytree_ask *ask;
+    const struct ytree_params *ask;
     struct ytree *t;
     struct str text;
     size_t nodes, bytes, chars; /* bytes, chars: a place in the text, in both measures; libyaml counts characters */
@@ -214,7 +214,7 @@ static int grow_document(struct grow *g)
     return r;
 }
 
-int ytree_read(struct str text, const struct ytree_ask *ask, struct ytree *ret, struct err *err)
+int ytree_read(struct str text, const struct ytree_params *ask, struct ytree *ret, struct err *err)
 {
     struct grow g = {.ask = ask, .t = ret, .text = text, .err = err};
     *ret = (struct ytree){.path = ask->path};
@@ -235,7 +235,7 @@ int ytree_section(const struct opt_section *s, const char *what, struct ytree *r
 {
     if (!s || !s->text)
         return 0;
-    int r = ytree_read(str_of(s->text), &(struct ytree_ask){.path = s->path, .line = s->line}, ret, err);
+    int r = ytree_read(str_of(s->text), &(struct ytree_params){.path = s->path, .line = s->line}, ret, err);
     if (r == 0 && what && ret->root && ret->root->kind != YNODE_MAP)
         r = ytree_fail(ret, ret->root, err, "expected %s", what);
     return r;

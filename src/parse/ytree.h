@@ -32,14 +32,14 @@ struct ytree {
 };
 #define AUTO_YTREE __attribute__((cleanup(ytree_fini))) struct ytree
 
-struct ytree_ask {
+struct ytree_params {
     const char *path;
     uint32_t line; /* the number of the text's first line, less one */
     /* keep only these keys of the outermost map, and skip all others; NULL: all */
     const char *const *only; /* NULL-terminated */
 };
 /* Returns 0, or -EINVAL or -EMSGSIZE with "path:line:column: message". Free ret with ytree_fini() in all cases. */
-int ytree_read(struct str text, const struct ytree_ask *ask, struct ytree *ret, struct err *err);
+int ytree_read(struct str text, const struct ytree_params *ask, struct ytree *ret, struct err *err);
 /*
  * The same for a section of muster.yaml; without a section there is no root. what: a description of the expected map,
  * used as "expected <what>" with -EINVAL; NULL: any kind of value.

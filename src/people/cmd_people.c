@@ -135,7 +135,7 @@ static int ask_hub(struct cmd_call *c, struct hub_listing *l, const char *path, 
     if (conf->json && conf->csv)
         return err_set(&c->err, -EINVAL, "--json and --csv exclude each other");
     l->path = ask.err ? NULL : ask.p;
-    return listing_ask(l, &conf->client, conf->json ? LIST_JSON : conf->csv ? LIST_CSV : LIST_TABLE, NULL, &c->err);
+    return listing_fetch(l, &conf->client, conf->json ? LIST_JSON : conf->csv ? LIST_CSV : LIST_TABLE, NULL, &c->err);
 }
 
 int cmd_people(struct cmd_call *c)

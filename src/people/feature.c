@@ -117,7 +117,7 @@ static void put(struct hub_people *d, struct people *c)
     people_unref(a->people);
     a->people = c;
     cache_reset(a->cache);
-    hub_news(d->h, &(struct news){.kind = NEWS_PEOPLE, .now_ms = clock_wall_ms()});
+    hub_publish(d->h, &(struct hub_event){.kind = HUB_EVENT_PEOPLE, .now_ms = clock_wall_ms()});
 }
 
 static void finish(struct hub_people *d)

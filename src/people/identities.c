@@ -45,7 +45,7 @@ static struct identity *add(struct identities *r, size_t at, const char *person)
     return who;
 }
 
-const struct identity *identities_who(struct identities *r, const char *node, const struct proc_fact *f)
+const struct identity *identities_find(struct identities *r, const char *node, const struct proc_fact *f)
 {
     const char *person = people_person(r->people, node, f->user, f->uid);
     if (!person[0] && !f->user[0])
@@ -63,5 +63,5 @@ void identities_node(struct identities *r, struct node_now *n)
 {
     for (size_t i = 0; i < n->n_devices; i++)
         for (size_t k = 0; k < n->devices[i].n_procs; k++)
-            n->devices[i].procs[k].who = identities_who(r, n->name, n->devices[i].procs[k].fact);
+            n->devices[i].procs[k].who = identities_find(r, n->name, n->devices[i].procs[k].fact);
 }

@@ -196,12 +196,12 @@ static int companies_settle(struct draft *d)
     return 0;
 }
 
-struct moments {
+struct change_times {
     size_t n, cap;
     int64_t *v;
 };
 
-static void moments_of(struct moments *m, const struct person_group *g)
+static void moments_of(struct change_times *m, const struct person_group *g)
 {
     for (const struct member *x = g->v; x < g->v + g->n; x++) {
         if (x->from_ms != INT64_MIN)
@@ -214,7 +214,7 @@ static void moments_of(struct moments *m, const struct person_group *g)
 static void changes_settle(struct draft *d)
 {
     struct people *c = d->c;
-    struct moments m = {0};
+    struct change_times m = {0};
     for (int kind = 0; kind < GROUP_KINDS; kind++)
         for (size_t i = 0; i < c->groups[kind].n; i++)
             moments_of(&m, &c->groups[kind].v[i]);

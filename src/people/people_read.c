@@ -482,7 +482,7 @@ int draft_sections(struct draft *d)
         ?: read_section(d, src->projects, &d->projects, read_projects)
         ?: read_section(d, src->companies, &d->companies, read_companies);
     if (r == 0 && src->wandb_path)
-        r = ytree_read(src->wandb, &(struct ytree_ask){.path = src->wandb_path, .only = only}, &d->wandb, d->err);
+        r = ytree_read(src->wandb, &(struct ytree_params){.path = src->wandb_path, .only = only}, &d->wandb, d->err);
     if (r == 0) {
         read_tags(d, ynode_get(d->wandb.root, "ignore_tags"));
         read_tags(d, ynode_get(d->wandb.root, "ignore_tag"));

@@ -246,7 +246,7 @@ int finder_set(struct finder *f, const struct relay_settings *s, struct err *err
     return 0;
 }
 
-void finder_tell(const struct finder *f, const char *way, struct json *j)
+void finder_status_json(const struct finder *f, const char *way, struct json *j)
 {
     for (size_t i = 0; i < f->n; i++) {
         const struct entry *e = f->v[i];

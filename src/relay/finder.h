@@ -21,6 +21,6 @@ void finder_free(struct finder *f);
 int finder_set(struct finder *f, const struct relay_settings *s, struct err *err);
 int finder_check(const struct relay_settings *s, struct err *err); /* are they sources? Opens nothing */
 /* Each source as {"source", "way", "nodes"} and, while it fails, "error" and "since". */
-void finder_tell(const struct finder *f, const char *way, struct json *j);
+void finder_status_json(const struct finder *f, const char *way, struct json *j);
 void finder_add(const struct finder *f,
                 struct target_list *l); /* existing names stay unchanged, but may get more labels */

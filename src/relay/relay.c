@@ -199,7 +199,7 @@ int relay_set(struct relay *r, const struct relay_settings *s, struct err *err)
 
 void relay_sources(const struct relay *r, struct json *j)
 {
-    finder_tell(r->finder, "ssh", j);
+    finder_status_json(r->finder, "ssh", j);
 }
 
 void relay_stat(const struct relay *r, struct relay_stat *ret)

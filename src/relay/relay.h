@@ -18,7 +18,7 @@ void relay_free(struct relay *r); /* before its post */
 int relay_set(struct relay *r, const struct relay_settings *s, struct err *err);
 
 struct json;
-void relay_sources(const struct relay *r, struct json *j); /* finder_tell of its sources */
+void relay_sources(const struct relay *r, struct json *j); /* finder_status_json of its sources */
 
 struct relay_stat {
     size_t nodes, connecting, waiting;

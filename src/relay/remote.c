@@ -55,8 +55,8 @@ void remote_free(struct remote *r)
 
 void remote_begin(struct remote *r, int64_t mono_ms)
 {
-    smi_tables_gpus_anew(&r->tables);
-    smi_tables_apps_anew(&r->tables);
+    smi_tables_gpus_reset(&r->tables);
+    smi_tables_apps_reset(&r->tables);
     r->began_ms = r->heard_ms = mono_ms;
     if (r->cards)
         sysfs_gpu_begin(r->cards);
@@ -178,7 +178,7 @@ static bool take_fixed(struct remote *r, enum metric m, struct str line)
     return true;
 }
 
-static enum remote_news take_end(struct remote *r)
+static enum remote_event take_end(struct remote *r)
 {
     struct str field;
     const char *words = r->tables.words;
@@ -266,7 +266,7 @@ static bool take_value(struct remote *r, char what, struct str rest, int64_t mon
     }
 }
 
-enum remote_news remote_line(struct remote *r, struct str line, int64_t mono_ms)
+enum remote_event remote_line(struct remote *r, struct str line, int64_t mono_ms)
 {
     bool was_fresh = r->tables.fresh;
     if (line.len && line.p[line.len - 1] == '\r')
@@ -308,7 +308,7 @@ enum remote_news remote_line(struct remote *r, struct str line, int64_t mono_ms)
     }
 }
 
-enum remote_news remote_wait(struct remote *r, int64_t mono_ms)
+enum remote_event remote_wait(struct remote *r, int64_t mono_ms)
 {
     int64_t limit = (r->heard_ms == r->began_ms ? FIRST_MS : SILENCE_MS) + 2 * r->every_ms;
     if (r->gpus_ended || mono_ms - r->heard_ms <= limit)
@@ -324,7 +324,7 @@ enum remote_news remote_wait(struct remote *r, int64_t mono_ms)
     return first ? REMOTE_FAILED : REMOTE_NONE;
 }
 
-const char *remote_why(const struct remote *r)
+const char *remote_error(const struct remote *r)
 {
     return r->why;
 }

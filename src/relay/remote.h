@@ -23,20 +23,20 @@ void remote_script(const struct remote *r, bool agent, struct buf *out);
 /* A new connection: keeps the known devices and processes; the lines start again. */
 void remote_begin(struct remote *r, int64_t mono_ms);
 
-enum remote_news {
+enum remote_event {
     REMOTE_NONE,
     REMOTE_TICK,   /* a sample is whole: remote_read */
     REMOTE_AGAIN,  /* this driver does not know a field: end the connection and start again without it */
-    REMOTE_FAILED, /* there is nothing to read: remote_why has the reason */
+    REMOTE_FAILED, /* there is nothing to read: remote_error has the reason */
     REMOTE_AGENT,  /* this was the last line: the rest is an agent's stream */
 };
 /* Parses one line without its end. Counts and skips malformed lines. */
-enum remote_news remote_line(struct remote *r, struct str line, int64_t mono_ms);
+enum remote_event remote_line(struct remote *r, struct str line, int64_t mono_ms);
 /* Call when time has passed: REMOTE_FAILED if nvidia-smi has not responded for too long. */
-enum remote_news remote_wait(struct remote *r, int64_t mono_ms);
-const char *remote_why(const struct remote *r); /* a message; empty if all is well */
-bool remote_hung(const struct remote *r);       /* the reason is that nvidia-smi does not respond */
-bool remote_bare(const struct remote *r);       /* there is no nvidia-smi: only the machine's own metrics are read */
+enum remote_event remote_wait(struct remote *r, int64_t mono_ms);
+const char *remote_error(const struct remote *r); /* a message; empty if all is well */
+bool remote_hung(const struct remote *r);         /* the reason is that nvidia-smi does not respond */
+bool remote_bare(const struct remote *r);         /* there is no nvidia-smi: only the machine's own metrics are read */
 uint64_t remote_skipped(const struct remote *r);
 
 /*

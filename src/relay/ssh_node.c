@@ -67,9 +67,9 @@ static void on_round(struct ssh_node *o)
     o->pause_ms = 0; /* O3 */
     o->hung_again = 0;
     if (bare)
-        uplink_state(o->up, COLLECT_NONE, remote_why(o->remote));
-    else if (o->reading.n_devices == 0 && remote_why(o->remote)[0]) /* a tool that lists no GPU */
-        uplink_state(o->up, COLLECT_FAILED, remote_why(o->remote));
+        uplink_state(o->up, COLLECT_NONE, remote_error(o->remote));
+    else if (o->reading.n_devices == 0 && remote_error(o->remote)[0]) /* a tool that lists no GPU */
+        uplink_state(o->up, COLLECT_FAILED, remote_error(o->remote));
     else
         uplink_state(o->up, COLLECT_OK, "");
     uplink_send_due(o->up, o->conf->every_ms);
@@ -131,7 +131,7 @@ static void no_agent(struct ssh_node *o, const char *why)
     want(o);
 }
 
-static void on_news(struct ssh_node *o, enum remote_news news)
+static void on_news(struct ssh_node *o, enum remote_event news)
 {
     switch (news) {
     case REMOTE_NONE:
@@ -145,9 +145,9 @@ static void on_news(struct ssh_node *o, enum remote_news news)
         break;
     case REMOTE_FAILED:
         if (remote_hung(o->remote) || remote_bare(o->remote))
-            uplink_state(o->up, remote_hung(o->remote) ? COLLECT_HUNG : COLLECT_NONE, remote_why(o->remote));
+            uplink_state(o->up, remote_hung(o->remote) ? COLLECT_HUNG : COLLECT_NONE, remote_error(o->remote));
         else
-            failed(o, remote_why(o->remote));
+            failed(o, remote_error(o->remote));
         break;
     case REMOTE_AGENT:
         begin_carrying(o);

@@ -93,11 +93,10 @@ static void fill_row(struct cell *c, json_t *o, const struct listing_at *at)
 static int list_reports(struct cmd_call *c)
 {
     const struct reports_conf *conf = c->conf;
-    struct hub_listing l = {LISTING(reports_help, columns, fill_row,
-                                    "no report is scheduled: see docs/reports.md"),
+    struct hub_listing l = {LISTING(reports_help, columns, fill_row, "no report is scheduled: see docs/reports.md"),
                             .path = "/api/v1/reports", .member = "rows", .width = 140};
 
-    return listing_ask(&l, &conf->client, conf->json ? LIST_JSON : LIST_TABLE, NULL, &c->err);
+    return listing_fetch(&l, &conf->client, conf->json ? LIST_JSON : LIST_TABLE, NULL, &c->err);
 }
 
 static void path_of(struct buf *path, const char *name)
@@ -131,7 +130,7 @@ static int send_now(struct cmd_call *c, const char *name)
         buf_adds(&body, "{}");
     path_of(&path, name);
     client.limit_ms = LIMIT_MS;
-    int r = client_ask(&client, "POST", path.p, buf_str(&body), &answer, &c->err);
+    int r = client_request(&client, "POST", path.p, buf_str(&body), &answer, &c->err);
     if (r < 0)
         return r;
     if (conf->json)

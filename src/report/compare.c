@@ -53,7 +53,7 @@ struct place {
 };
 
 struct making {
-    const struct runs_ask *ask;
+    const struct runs_query *ask;
     const struct runs *seen;
     struct named *names;
     size_t n_names;
@@ -527,7 +527,7 @@ static int measure(struct making *k, struct err *err)
 
 /* ---- the whole ---- */
 
-static enum claim_why why(const struct item *it)
+static enum claim_reason why(const struct item *it)
 {
     const struct claim *c = &it->c;
     int64_t claimed_ms = c->claimed * MINUTE_MS, missing = claimed_ms - c->held_ms;
@@ -562,7 +562,7 @@ static void tell(struct making *k, struct comparison *ret)
     SORT(ret->v, k->n, by_name);
 }
 
-int compare_runs(const struct runs_ask *ask, const struct runs *seen, const struct run_day *said, size_t n,
+int compare_runs(const struct runs_query *ask, const struct runs *seen, const struct run_day *said, size_t n,
                  struct comparison *ret, struct err *err)
 {
     struct making k = {.ask = ask, .seen = seen};

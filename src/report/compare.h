@@ -14,7 +14,7 @@
 
 #include "report/runs.h"
 
-enum claim_why {
+enum claim_reason {
     WHY_AGREES,
     WHY_IDLE,       /* the GPUs were held and hardly worked */
     WHY_FEWER,      /* fewer GPUs than claimed */
@@ -42,7 +42,7 @@ struct claim {
     struct claim_work {
         int64_t ms, of_ms; /* GPU-milliseconds times work, and of how many of held_ms it is known; of_ms 0: of none */
     } work[WORK_KINDS];
-    enum claim_why why;
+    enum claim_reason why;
     int64_t page; /* the job of ours it was, for /run/ID; 0: none is known (pages.h) */
 };
 
@@ -58,6 +58,6 @@ struct comparison {
  * in the tables); seen: agents' runs with spans, as `ask` gave them; ask->history NULL: busy_ms and work stay 0. ret is
  * ended with comparison_fini; its text is of said, seen and the people.
  */
-int compare_runs(const struct runs_ask *ask, const struct runs *seen, const struct run_day *said, size_t n,
+int compare_runs(const struct runs_query *ask, const struct runs *seen, const struct run_day *said, size_t n,
                  struct comparison *ret, struct err *err);
 void comparison_fini(struct comparison *c);

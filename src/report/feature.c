@@ -139,9 +139,9 @@ static int load_marks(void *self, struct err *err)
 }
 
 /* Another hub saw to it. */
-static void hear_news(void *self, const struct news *w)
+static void hear_news(void *self, const struct hub_event *w)
 {
-    const struct note *n = w->kind == NEWS_RECORD && w->record->kind == STORE_NOTE ? w->record->record : NULL;
+    const struct note *n = w->kind == HUB_EVENT_RECORD && w->record->kind == STORE_NOTE ? w->record->record : NULL;
 
     if (n && n->kind == NOTE_REPORT && !w->record->gone)
         load_mark(self, n);
@@ -150,7 +150,7 @@ static void hear_news(void *self, const struct news *w)
 static void kept(UNUSED void *arg, int result)
 {
     if (result < 0)
-        log_warn("report", "cannot store which report was sent: %s", store_why(result));
+        log_warn("report", "cannot store which report was sent: %s", store_error_text(result));
 }
 
 /* Nothing is sent: the period is seen to. */
@@ -173,7 +173,7 @@ struct making { /* a report on its way from the worker to the outbox */
     struct scheduled_due due;
     size_t n;
     char channels[SCHEDULED_CHANNELS][CHANNEL_NAME_MAX + 1];
-    struct past_ask *job;
+    struct async_query *job;
     struct message *messages[SCHEDULED_CHANNELS];
 };
 
@@ -225,7 +225,7 @@ static void stored(void *arg, int result)
     char why[160];
 
     if (result < 0) {
-        snprintf(why, sizeof(why), "the hub cannot store it: %s", store_why(result));
+        snprintf(why, sizeof(why), "the hub cannot store it: %s", store_error_text(result));
         failed(k, result == -ENOSPC ? 507 : 503, why);
         return;
     }
@@ -322,8 +322,8 @@ static int begin(struct hub_schedules *d, const struct scheduled *b, const struc
     k->n = channel[0] ? 1 : b->n_channels;
     for (size_t i = 0; i < k->n; i++)
         mem_copy_str(k->channels[i], sizeof(k->channels[i]), channel[0] ? channel : b->channels[i]);
-    k->job = scheduled_ask(&d->h->api, b, zone_for(d, b), due, missed, "", now_ms);
-    int r = ask_beside(d->h, k->job, made, k);
+    k->job = scheduled_query(&d->h->api, b, zone_for(d, b), due, missed, "", now_ms);
+    int r = query_async_internal(d->h, k->job, made, k);
     if (r < 0) {
         k->job->end(k->job);
         free(k);
@@ -411,8 +411,8 @@ const struct scheduled_now *hub_schedules_now(struct hub *h, int64_t now_ms, siz
     return d->now;
 }
 
-enum reply_how hub_schedules_send(struct hub *h, struct request *rq, struct reply *rp, const char *name,
-                                  const char *channel)
+enum reply_mode hub_schedules_send(struct hub *h, struct request *rq, struct reply *rp, const char *name,
+                                   const char *channel)
 {
     struct hub_schedules *d = feature_self(&h->features, &report_feature);
     const struct scheduled *b = schedules_find(d->list, name);

@@ -16,5 +16,5 @@ struct hub_schedules;
 
 /* For the routes. now: borrowed until the next call; send: through this channel ("": all of its own). */
 const struct scheduled_now *hub_schedules_now(struct hub *h, int64_t now_ms, size_t *ret_n);
-enum reply_how hub_schedules_send(struct hub *h, struct request *rq, struct reply *rp, const char *name,
-                                  const char *channel);
+enum reply_mode hub_schedules_send(struct hub *h, struct request *rq, struct reply *rp, const char *name,
+                                   const char *channel);

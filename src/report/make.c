@@ -41,7 +41,7 @@ struct named_place { /* "dgx5" of a node's key, "dgx5:2" of a GPU's uuid */
 };
 
 struct scheduled_job {
-    struct past_ask ask; /* first */
+    struct async_query ask; /* first */
     struct arena mem;
     const char *name, *cluster, *what, *label, *about, *spells;
     enum period every;
@@ -67,7 +67,7 @@ struct scheduled_job {
     struct zone *z;   /* the same, loaded */
 };
 
-const struct scheduled_made *scheduled_made(const struct past_ask *ask)
+const struct scheduled_made *scheduled_made(const struct async_query *ask)
 {
     return &((const struct scheduled_job *)ask)->made;
 }
@@ -197,7 +197,7 @@ static const struct column_spec spell_columns[] = {
     {"ratio", "OF HELD", CELL_INT, .right = true, .weight = 90},
 };
 static const struct column_spec now_columns[] = {
-    {"person", "USER", CELL_TEXT, .weight = 100},         {"gpu", "GPU", CELL_TEXT, .weight = 98},
+    {"person", "USER", CELL_TEXT, .weight = 100},           {"gpu", "GPU", CELL_TEXT, .weight = 98},
     {"idle", "FOR", CELL_INT, .right = true, .weight = 95}, {"memory", "MEMORY", CELL_INT, .right = true, .weight = 80},
     {"program", "PROGRAM", CELL_TEXT, .weight = 60},
 };
@@ -462,7 +462,7 @@ static void reply_with(struct scheduled_job *k, struct reply *rp)
     buf_addstr(&rp->body, png ? buf_str(&m->picture) : html ? buf_str(&m->html) : buf_str(&m->text));
 }
 
-static void scheduled_run(struct past_ask *ask, const struct past_source *past, struct reply *rp)
+static void scheduled_run(struct async_query *ask, const struct past_source *past, struct reply *rp)
 {
     struct scheduled_job *k = (struct scheduled_job *)ask;
     struct err err = {0};
@@ -483,7 +483,7 @@ static void scheduled_run(struct past_ask *ask, const struct past_source *past, 
         reply_with(k, rp);
 }
 
-static void scheduled_end(struct past_ask *ask)
+static void scheduled_end(struct async_query *ask)
 {
     struct scheduled_job *k = (struct scheduled_job *)ask;
 
@@ -526,7 +526,7 @@ static void look_at(struct scheduled_job *k, struct api *a, const struct filter 
     struct view v;
     AUTO_ARENA arena = {0};
 
-    view_of(a->live, &(struct view_ask){.demo = a->demo}, k->now_ms, &v);
+    view_of(a->live, &(struct view_query){.demo = a->demo}, k->now_ms, &v);
     if (filter)
         view_filter(&v, filter, &arena);
     if (filter && !k->status) {
@@ -584,8 +584,8 @@ static const char *about_text(struct scheduled_job *k, const struct scheduled *b
     return arena_str(&k->mem, out.p);
 }
 
-struct past_ask *scheduled_ask(struct api *a, const struct scheduled *b, const struct zone *z,
-                               const struct scheduled_due *d, uint32_t missed, const char *format, int64_t now_ms)
+struct async_query *scheduled_query(struct api *a, const struct scheduled *b, const struct zone *z,
+                                    const struct scheduled_due *d, uint32_t missed, const char *format, int64_t now_ms)
 {
     AUTO_FILTER *filter = NULL;
     struct filter_err bad;
@@ -599,7 +599,7 @@ struct past_ask *scheduled_ask(struct api *a, const struct scheduled *b, const s
 
     if (b->filter)
         filter_new_exact(str_of(b->filter), NULL, &filter, &bad); /* it was read before: it can be */
-    scheduled_what(b, what);
+    scheduled_title(b, what);
     k->name = arena_str(&k->mem, b->name);
     k->cluster = arena_str(&k->mem, a->name);
     k->what = arena_str(&k->mem, what);

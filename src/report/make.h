@@ -40,7 +40,7 @@ struct scheduled_now {
  * The question, for a worker: the one of d is made, missed periods before it had none. z: b's, or the hub's. format:
  * its reply is "text", "html" or "png"; "": it has none.
  */
-struct past_ask *scheduled_ask(struct api *a, const struct scheduled *b, const struct zone *z,
-                               const struct scheduled_due *d, uint32_t missed, const char *format, int64_t now_ms);
+struct async_query *scheduled_query(struct api *a, const struct scheduled *b, const struct zone *z,
+                                    const struct scheduled_due *d, uint32_t missed, const char *format, int64_t now_ms);
 /* Once it ran, and its reply has no status: what it became, until its end is called. */
-const struct scheduled_made *scheduled_made(const struct past_ask *ask);
+const struct scheduled_made *scheduled_made(const struct async_query *ask);

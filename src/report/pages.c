@@ -4,7 +4,7 @@
 #include "base/order.h"
 #include "jobs/auto.h"
 
-struct ours {
+struct local_runs {
     const char *node, *person;
     int64_t id, from_ms, until_ms;
     bool wandb; /* made of a run of W&B: of that one, and no other's */
@@ -12,7 +12,7 @@ struct ours {
 
 struct gathering {
     struct arena mem;
-    struct ours *v;
+    struct local_runs *v;
     size_t n, cap;
     int64_t now_ms;
 };
@@ -24,11 +24,11 @@ static void take_job(void *arg, const struct job_fact *j)
     if ((j->parent && !wandb) || !j->node[0] || auto_joined(j))
         return;
     VEC_ADD(g->v, g->n, g->cap,
-            (struct ours){arena_str(&g->mem, j->node), arena_str(&g->mem, j->person), j->id, j->start_ms,
-                          j->end_ms ? j->end_ms : g->now_ms, wandb});
+            (struct local_runs){arena_str(&g->mem, j->node), arena_str(&g->mem, j->person), j->id, j->start_ms,
+                                j->end_ms ? j->end_ms : g->now_ms, wandb});
 }
 
-COMPARE(by_node, struct ours, strcmp(x->node, y->node) ?: ORDER(x->from_ms, y->from_ms) ?: ORDER(x->id, y->id))
+COMPARE(by_node, struct local_runs, strcmp(x->node, y->node) ?: ORDER(x->from_ms, y->from_ms) ?: ORDER(x->id, y->id))
 
 bool pages_host(const char *a, const char *b)
 {
@@ -36,13 +36,14 @@ bool pages_host(const char *a, const char *b)
     return str_eq_nocase(str_of(a), b) || ((!a[x] || !b[y]) && x == y && strncasecmp(a, b, x) == 0);
 }
 
-static int64_t find_page(const struct gathering *g, const struct runs_ask *ask, const struct claim *c, const char *node)
+static int64_t find_page(const struct gathering *g, const struct runs_query *ask, const struct claim *c,
+                         const char *node)
 {
     size_t first = COUNT_BEFORE(g->n, i, strcmp(g->v[i].node, node) < 0);
     int64_t best = 0, most_ms = 0, own = job_wandb_id(c->team, c->project, c->id);
     bool its = false;
     for (size_t i = first; i < g->n && strcmp(g->v[i].node, node) == 0; i++) {
-        const struct ours *o = &g->v[i];
+        const struct local_runs *o = &g->v[i];
         if (o->id == own)
             return own;
         int64_t both = MIN(o->until_ms, c->until_ms) - MAX(o->from_ms, c->from_ms);
@@ -56,7 +57,7 @@ static int64_t find_page(const struct gathering *g, const struct runs_ask *ask, 
     return best;
 }
 
-int claims_pages(const struct runs_ask *ask, struct comparison *c, struct err *err)
+int claims_pages(const struct runs_query *ask, struct comparison *c, struct err *err)
 {
     struct gathering g = {.now_ms = ask->now_ms};
     int64_t from_ms = INT64_MAX, to_ms = 0;
@@ -64,11 +65,11 @@ int claims_pages(const struct runs_ask *ask, struct comparison *c, struct err *e
         from_ms = MIN(from_ms, c->v[i].from_ms);
         to_ms = MAX(to_ms, c->v[i].until_ms + 1);
     }
-    struct job_ask jobs = {.from_ms = from_ms,
-                           .to_ms = to_ms,
-                           .limit = RUNS_JOBS_MAX,
-                           .stop = ask->past->stop,
-                           .stop_arg = ask->past->stop_arg};
+    struct job_query jobs = {.from_ms = from_ms,
+                             .to_ms = to_ms,
+                             .limit = RUNS_JOBS_MAX,
+                             .stop = ask->past->stop,
+                             .stop_arg = ask->past->stop_arg};
     int r = c->n ? past_each(ask->past, EACH_JOB(&jobs, take_job, &g), err) : 0;
     SORT(g.v, g.n, by_node);
     for (size_t i = 0; r >= 0 && i < c->n; i++) {

@@ -73,7 +73,7 @@ static void table_part(struct paper *p, const struct rows *t, size_t from, size_
     free(part.cells);
 }
 
-int report_pdf(struct buf *out, const struct report_doc *d, const struct report_look *look, struct err *err)
+int report_pdf(struct buf *out, const struct report_doc *d, const struct report_style *look, struct err *err)
 {
     const struct report *r = d->r;
     AUTO_BUF sub = BUF_INIT(256), notes = BUF_INIT(4096);

@@ -67,7 +67,7 @@ struct use {
 };
 
 struct making {
-    const struct report_ask *ask;
+    const struct report_query *ask;
     const struct company **companies; /* by name */
     size_t n_companies;
     struct use *uses; /* by company, day */
@@ -286,7 +286,7 @@ static int company_rows(struct making *k, const struct own_known *known, const s
                         struct err *err)
 {
     const struct company *co = known->co;
-    const struct report_ask *ask = k->ask;
+    const struct report_query *ask = k->ask;
     int32_t first, end;
     size_t head = k->to->n, at = 0;
     struct sum s = {0};
@@ -437,7 +437,7 @@ static int make(struct making *k, struct err *err)
     return r;
 }
 
-int report_make(const struct report_ask *ask, const struct company *companies, size_t n_companies,
+int report_make(const struct report_query *ask, const struct company *companies, size_t n_companies,
                 const struct run_day *runs, size_t n_runs, struct report *ret, struct err *err)
 {
     struct report to = {.period = ask->period, .from = ask->from, .to = ask->to, .known = ask->known};

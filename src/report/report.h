@@ -65,7 +65,7 @@ enum report_period { REPORT_DAILY, REPORT_WEEKLY, REPORT_MONTHLY, REPORT_OVERALL
 #define REPORT_RUNS REPORT_PERIODS                         /* no table of these: W&B against agents, run by run */
 extern const char *const report_words[REPORT_PERIODS + 2]; /* "daily", ..., "runs"; ends with NULL */
 
-struct report_ask {
+struct report_query {
     enum report_period period;
     const char *company;                            /* NULL: all */
     int32_t from, to;                               /* days, both counted */
@@ -130,7 +130,7 @@ struct report {
 
 /* Names in ret are borrowed from companies and runs. -E2BIG: more rows than REPORT_ROWS_MAX; -EINVAL: from is after to,
  * or no company is called so. */
-int report_make(const struct report_ask *ask, const struct company *companies, size_t n_companies,
+int report_make(const struct report_query *ask, const struct company *companies, size_t n_companies,
                 const struct run_day *runs, size_t n_runs, struct report *ret, struct err *err);
 void report_fini(struct report *r);
 
@@ -140,4 +140,4 @@ const struct company *report_company(const struct company *companies, size_t n, 
 /* Where the period of a day begins. */
 int32_t report_week(int32_t day, int week_start);
 int32_t report_month(int32_t day);
-int32_t report_day_minutes(void *zone, int32_t day); /* for struct report_ask; arg is the zone then */
+int32_t report_day_minutes(void *zone, int32_t day); /* for struct report_query; arg is the zone then */

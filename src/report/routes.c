@@ -29,7 +29,7 @@ static void scheduled_json(struct json *j, const struct scheduled_now *x)
     int64_t next_ms = x->b->n_channels ? x->next.at_ms : 0;
 
     snprintf(at, sizeof(at), "%02d:%02d", x->b->at / 60 % 24, x->b->at % 60);
-    scheduled_what(x->b, what);
+    scheduled_title(x->b, what);
     json_obj(j, NULL);
     json_cstr(j, "name", x->b->name);
     json_cstr(j, "what", what);
@@ -49,7 +49,7 @@ static void scheduled_json(struct json *j, const struct scheduled_now *x)
     json_end_obj(j);
 }
 
-static enum reply_how get_bulletins(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_bulletins(struct api *a, struct request *rq, struct reply *rp)
 {
     size_t n, companies = 0;
     const struct scheduled_now *v = hub_schedules_now(a->hub, rq->now_ms, &n);
@@ -64,7 +64,7 @@ static enum reply_how get_bulletins(struct api *a, struct request *rq, struct re
     return reply_object_end(rp, &j);
 }
 
-static enum reply_how get_bulletin(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_bulletin(struct api *a, struct request *rq, struct reply *rp)
 {
     static const char *const words[] = {"text", "html", "png"};
     struct str format = request_query(rq, "format");
@@ -76,12 +76,12 @@ static enum reply_how get_bulletin(struct api *a, struct request *rq, struct rep
     if (i == ARRAY_LEN(words))
         return reply_problem(rp, 400, "format '%.*s' is not known: there are text, html and png",
                              (int)MIN(format.len, 40u), format.p);
-    struct past_ask *k = scheduled_ask(a, x->b, x->zone, &x->last, 0, words[i], rq->now_ms);
+    struct async_query *k = scheduled_query(a, x->b, x->zone, &x->last, 0, words[i], rq->now_ms);
     k->costly = i > 0;
-    return ask_later(a->hub, rq, rp, k);
+    return query_async(a->hub, rq, rp, k);
 }
 
-static enum reply_how post_bulletin(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode post_bulletin(struct api *a, struct request *rq, struct reply *rp)
 {
     const struct scheduled_now *x = find(a, rq, rp);
     json_auto_t *o = x ? read_object(rq, rp) : NULL;

@@ -14,7 +14,7 @@
 #include "history/history.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
-#include "hub/others.h"
+#include "hub/peer_hubs.h"
 #include "now/view.h"
 #include "report/source.h"
 #include "report/write.h"
@@ -23,12 +23,12 @@
 #define SUNDAY 6
 
 struct report_job {
-    struct past_ask ask; /* first */
+    struct async_query ask; /* first */
     struct people *people;
     int64_t now_ms, graphics_mem;
     int period; /* enum report_period, or REPORT_RUNS */
     enum report_source source;
-    struct report_look look;
+    struct report_style look;
     bool partial;
     const char *company, *from, *to, *last;
     const char *zone, *own_zone;     /* as asked for; the hub's */
@@ -76,7 +76,7 @@ static int32_t first_day(const struct report_job *job, int32_t to)
 }
 
 /* Days to come are not reported on. */
-static int days_of(const struct report_job *job, const struct zone *z, struct report_ask *ask, struct err *err)
+static int days_of(const struct report_job *job, const struct zone *z, struct report_query *ask, struct err *err)
 {
     int32_t today = zone_date(z, job->now_ms), from = 0, to = today - 1;
     int64_t last_ms = 0;
@@ -111,10 +111,10 @@ static int days_of(const struct report_job *job, const struct zone *z, struct re
 struct making {
     const struct report_job *job;
     const struct past_source *past;
-    struct runs_told told;
+    struct runs_available told;
     struct zone *z;
-    struct report_ask ask;
-    struct runs_ask agents;
+    struct report_query ask;
+    struct runs_query agents;
     struct runs said, seen;
     struct report report, other;
     struct comparison claims;
@@ -137,12 +137,12 @@ static int begin(struct making *k, bool wandb, struct err *err)
     if (r < 0)
         return r == -ENOENT ? -EINVAL : r;
     k->ask =
-        (struct report_ask){.period = job->period == REPORT_RUNS ? REPORT_SUMMARY : (enum report_period)job->period,
-                            .company = job->company,
-                            .week_start = job->look.week_start,
-                            .partial = job->partial,
-                            .day_minutes = report_day_minutes,
-                            .arg = k->z};
+        (struct report_query){.period = job->period == REPORT_RUNS ? REPORT_SUMMARY : (enum report_period)job->period,
+                              .company = job->company,
+                              .week_start = job->look.week_start,
+                              .partial = job->partial,
+                              .day_minutes = report_day_minutes,
+                              .arg = k->z};
     return days_of(job, k->z, &k->ask, err);
 }
 
@@ -150,18 +150,18 @@ static int read_agents(struct making *k, struct err *err)
 {
     const struct report_job *job = k->job;
     bool runs = job->period == REPORT_RUNS;
-    struct runs_ask ask = {.people = job->people,
-                           .zone = k->z,
-                           .from = k->ask.from,
-                           .to = k->ask.to,
-                           .company = runs ? NULL : k->ask.company, /* a run may be joined to anybody's processes */
-                           .now_ms = job->now_ms,
-                           .graphics_mem = job->graphics_mem,
-                           .n_nodes = job->n,
-                           .nodes = job->nodes,
-                           .past = k->past,
-                           .util = k->ask.period != REPORT_SUMMARY, /* which has none */
-                           .spans = runs};
+    struct runs_query ask = {.people = job->people,
+                             .zone = k->z,
+                             .from = k->ask.from,
+                             .to = k->ask.to,
+                             .company = runs ? NULL : k->ask.company, /* a run may be joined to anybody's processes */
+                             .now_ms = job->now_ms,
+                             .graphics_mem = job->graphics_mem,
+                             .n_nodes = job->n,
+                             .nodes = job->nodes,
+                             .past = k->past,
+                             .util = k->ask.period != REPORT_SUMMARY, /* which has none */
+                             .spans = runs};
 
     k->agents = ask;
     return runs_of(&k->agents, &k->seen, err);
@@ -169,7 +169,10 @@ static int read_agents(struct making *k, struct err *err)
 
 static int read_wandb(struct making *k, struct err *err)
 {
-    struct runs_told_ask ask = {.from = k->ask.from, .to = k->ask.to, .stop = k->past->stop, .arg = k->past->stop_arg};
+    struct runs_available_query ask = {.from = k->ask.from,
+                                       .to = k->ask.to,
+                                       .stop = k->past->stop,
+                                       .arg = k->past->stop_arg};
 
     ask.ignore_tags = people_ignore_tags(k->job->people, &ask.n_ignore_tags);
     k->doc.pulled_ms = k->told.pulled_ms;
@@ -239,7 +242,7 @@ static int make(struct making *k, struct err *err)
     return report_make(&k->ask, companies, n, k->seen.v, k->seen.n, &k->other, err);
 }
 
-static void report_run(struct past_ask *ask, const struct past_source *past, struct reply *rp)
+static void report_run(struct async_query *ask, const struct past_source *past, struct reply *rp)
 {
     struct report_job *job = (struct report_job *)ask;
     struct making k = {.job = job, .past = past};
@@ -266,7 +269,7 @@ static void report_run(struct past_ask *ask, const struct past_source *past, str
     zone_free(k.z);
 }
 
-static void report_end(struct past_ask *k)
+static void report_end(struct async_query *k)
 {
     struct report_job *job = (struct report_job *)k;
 
@@ -308,7 +311,7 @@ static void look_at_hub(struct report_job *job, struct api *a)
     usage_now_of(a->hub, &now);
     if (now.stat.zone && strcmp(zone_name(now.stat.zone), "local") != 0)
         job->own_zone = keep(job, str_of(zone_name(now.stat.zone)));
-    view_of(a->live, &(struct view_ask){.all = true, .demo = a->demo}, job->now_ms, &v);
+    view_of(a->live, &(struct view_query){.all = true, .demo = a->demo}, job->now_ms, &v);
     job->nodes = arena_alloc(&job->mem, v.n + 1, sizeof(*job->nodes));
     for (; job->n < v.n; job->n++) {
         const struct node_now *n = v.nodes[job->n];
@@ -333,12 +336,12 @@ static bool job_read(struct report_job *want, const struct request *rq, struct r
         return reply_refuse(
             rp, 400, "W&B's projects differ from those in muster.yaml: request the summary of one source, or runs");
     want->source = want->period == REPORT_RUNS ? SOURCE_BOTH : (enum report_source)source;
-    want->look = (struct report_look){.format = (enum report_format)format,
-                                      .headings = (enum headings)headings,
-                                      .week_start = week_start,
-                                      .now_ms = rq->now_ms,
-                                      .term = {.width = (int)request_int(rq, "width", 0, 0, 1000),
-                                               .colour = request_flag(rq, "colour")}};
+    want->look = (struct report_style){.format = (enum report_format)format,
+                                       .headings = (enum headings)headings,
+                                       .week_start = week_start,
+                                       .now_ms = rq->now_ms,
+                                       .term = {.width = (int)request_int(rq, "width", 0, 0, 1000),
+                                                .colour = request_flag(rq, "colour")}};
     want->now_ms = rq->now_ms;
     want->partial = request_flag(rq, "partial");
     want->company = keep(want, request_query(rq, "company"));
@@ -349,7 +352,7 @@ static bool job_read(struct report_job *want, const struct request *rq, struct r
     return true;
 }
 
-enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_report(struct api *a, struct request *rq, struct reply *rp)
 {
     struct report_job want = {.ask = {.run = report_run, .end = report_end}};
 
@@ -363,7 +366,7 @@ enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
     want.alone = hub_is_alone(a->hub);
     struct report_job *job = mem_alloc(sizeof(*job));
     *job = want;
-    return ask_later(a->hub, rq, rp, &job->ask);
+    return query_async(a->hub, rq, rp, &job->ask);
 }
 
 void report_answer(const struct request *rq, const struct report_direct *of, const struct past_source *past,

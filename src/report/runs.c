@@ -52,7 +52,7 @@ struct measured {
 };
 
 struct making {
-    const struct runs_ask *ask;
+    const struct runs_query *ask;
     struct runs *to;
     int64_t from_ms, to_ms; /* [from, to) of the days asked for */
     struct host *hosts;
@@ -247,11 +247,11 @@ static void take_process(void *arg, const struct proc_span *p)
 static int gather(struct making *k, struct err *err)
 {
     const struct past_source *past = k->ask->past;
-    struct job_ask jobs = {.from_ms = k->from_ms,
-                           .to_ms = k->to_ms,
-                           .limit = RUNS_JOBS_MAX,
-                           .stop = past->stop,
-                           .stop_arg = past->stop_arg};
+    struct job_query jobs = {.from_ms = k->from_ms,
+                             .to_ms = k->to_ms,
+                             .limit = RUNS_JOBS_MAX,
+                             .stop = past->stop,
+                             .stop_arg = past->stop_arg};
     int r = past_each(past, EACH_JOB(&jobs, take_job, k), err);
 
     if (r < 0)
@@ -515,19 +515,19 @@ struct of {
 
 COMPARE(by_host, struct of, ORDER(x->p->node, y->p->node) ?: ORDER(x->p->from_ms, y->p->from_ms))
 
-int runs_history(const struct runs_ask *ask, const char *key, const char *const *devices, size_t n, int64_t from_ms,
+int runs_history(const struct runs_query *ask, const char *key, const char *const *devices, size_t n, int64_t from_ms,
                  int64_t to_ms, struct history *ret, struct err *err)
 {
-    struct history_ask own = {.node = key,
-                              .devices = devices,
-                              .n_devices = n,
-                              .metrics = metric_names,
-                              .n_metrics = ARRAY_LEN(metric_names),
-                              .from_ms = from_ms,
-                              .to_ms = to_ms,
-                              .step_ms = MINUTE_MS,
-                              .fields = BIN_SUM | BIN_MAX,
-                              .tier = TIER_MINUTE};
+    struct bins_query own = {.node = key,
+                             .devices = devices,
+                             .n_devices = n,
+                             .metrics = metric_names,
+                             .n_metrics = ARRAY_LEN(metric_names),
+                             .from_ms = from_ms,
+                             .to_ms = to_ms,
+                             .step_ms = MINUTE_MS,
+                             .fields = BIN_SUM | BIN_MAX,
+                             .tier = TIER_MINUTE};
     int r = past_history(ask->past, own, ret, err);
 
     if (r < 0 || ANY(ret->n_series * ret->n, i, ret->v[i].count))
@@ -634,7 +634,7 @@ static int make(struct making *k, struct err *err)
     return MIN(r, 0);
 }
 
-int runs_of(const struct runs_ask *ask, struct runs *ret, struct err *err)
+int runs_of(const struct runs_query *ask, struct runs *ret, struct err *err)
 {
     struct making k = {.ask = ask, .to = ret};
 

@@ -20,7 +20,7 @@ struct runs_node {
 };
 
 /* Where it comes from. Text is borrowed by the result: people, nodes. */
-struct runs_ask {
+struct runs_query {
     const struct people *people;
     const struct zone *zone;
     int32_t from, to;    /* days, both counted */
@@ -64,9 +64,9 @@ struct runs {
 #define RUNS_DAYS_MAX   40000
 
 /* 0; -E2BIG: more than that; -ECANCELED; what the three gave. ret is ended with runs_fini in any case. */
-int runs_of(const struct runs_ask *ask, struct runs *ret, struct err *err);
+int runs_of(const struct runs_query *ask, struct runs *ret, struct err *err);
 void runs_fini(struct runs *r);
-/* For struct report_ask: NULL where nothing was told of that. */
+/* For struct report_query: NULL where nothing was told of that. */
 static inline const struct known *runs_known(const struct runs *r)
 {
     return r->known.told ? &r->known : NULL;
@@ -81,6 +81,6 @@ enum runs_metric {
 
 /* Each of these of a node's devices, device by device: by the minute, or by the hour where minutes are not kept any
  * more. ret is ended with history_fini. */
-int runs_history(const struct runs_ask *ask, const char *key, const char *const *devices, size_t n, int64_t from_ms,
+int runs_history(const struct runs_query *ask, const char *key, const char *const *devices, size_t n, int64_t from_ms,
                  int64_t to_ms, struct history *ret, struct err *err);
 #define RUNS_CHUNK_DAYS 8 /* of a node are read at once */

@@ -34,7 +34,7 @@ const struct scheduled *schedules_find(const struct schedules *b, const char *na
     return FIND(b->v, b->n, e, strcmp(e->name, name) == 0);
 }
 
-void scheduled_what(const struct scheduled *b, char out[48])
+void scheduled_title(const struct scheduled *b, char out[48])
 {
     snprintf(out, 48, "%s%s",
              b->tree     ? "processes"
@@ -220,7 +220,7 @@ static struct scheduled_due due_at(const struct scheduled *b, const struct zone 
     date_civil(zone_date(z, begin_ms), &c);
     c.hour = b->at / 60;
     c.minute = b->at % 60;
-    d.at_ms = MAX(zone_moment(z, &c), begin_ms);
+    d.at_ms = MAX(zone_to_ms(z, &c), begin_ms);
     return d;
 }
 

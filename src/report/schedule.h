@@ -44,7 +44,7 @@ void schedules_free(struct schedules *b);
 int schedules_read(struct schedules *b, const struct opt_section *section, const struct channels *channels,
                    struct err *err);
 const struct scheduled *schedules_find(const struct schedules *b, const char *name);
-void scheduled_what(const struct scheduled *b, char out[48]); /* "usage by person", "status" */
+void scheduled_title(const struct scheduled *b, char out[48]); /* "usage by person", "status" */
 
 struct scheduled_due {
     int64_t from_ms, to_ms; /* the period */

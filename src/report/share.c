@@ -34,7 +34,7 @@ static void tally(struct share *s, const struct history *h, size_t n_devices)
     }
 }
 
-static int tally_host(const struct runs_ask *ask, const struct runs_host *host, struct share *v, size_t n,
+static int tally_host(const struct runs_query *ask, const struct runs_host *host, struct share *v, size_t n,
                       struct err *err)
 {
     const struct zone *z = ask->zone;
@@ -53,7 +53,7 @@ static int tally_host(const struct runs_ask *ask, const struct runs_host *host, 
     return MIN(r, 0);
 }
 
-int shares_measure(const struct runs_ask *ask, const struct runs *seen, struct share *v, size_t n, struct err *err)
+int shares_measure(const struct runs_query *ask, const struct runs *seen, struct share *v, size_t n, struct err *err)
 {
     int r = 0;
 

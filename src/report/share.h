@@ -20,4 +20,4 @@ struct share {
  * Puts v in the order of hosts and times, and fills in util and work out of ask->history, host by host and
  * RUNS_CHUNK_DAYS at a time; only within the days asked for. -ECANCELED: ask->stop said so.
  */
-int shares_measure(const struct runs_ask *ask, const struct runs *seen, struct share *v, size_t n, struct err *err);
+int shares_measure(const struct runs_query *ask, const struct runs *seen, struct share *v, size_t n, struct err *err);

@@ -31,7 +31,7 @@ const char *report_title(const struct report_doc *d)
     return d->claims ? "GPU usage by run" : titles[d->r->period];
 }
 
-void report_subtitle(struct buf *out, const struct report_doc *d, const struct report_look *look)
+void report_subtitle(struct buf *out, const struct report_doc *d, const struct report_style *look)
 {
     char from[16], to[16], pulled[24];
     int32_t last = report_known_to(d->r->known);
@@ -60,7 +60,7 @@ void report_remarks(struct buf *out, const struct report_doc *d)
         report_notes(out, d->r);
 }
 
-void report_cells(const struct report_doc *d, enum naming naming, const struct report_look *look,
+void report_cells(const struct report_doc *d, enum naming naming, const struct report_style *look,
                   struct report_table *ret)
 {
     if (d->claims)
@@ -88,7 +88,7 @@ static void left_out(struct json *j, const char *key, const struct report *r)
 }
 
 /* What people call the columns, by the names that rows have. */
-static void headings_json(struct json *j, const struct report_doc *d, const struct report_look *look,
+static void headings_json(struct json *j, const struct report_doc *d, const struct report_style *look,
                           const struct report_table *keys)
 {
     AUTO_REPORT_TABLE full = {0};
@@ -100,7 +100,7 @@ static void headings_json(struct json *j, const struct report_doc *d, const stru
     json_end_obj(j);
 }
 
-static void write_json(struct buf *out, const struct report_doc *d, const struct report_look *look)
+static void write_json(struct buf *out, const struct report_doc *d, const struct report_style *look)
 {
     AUTO_REPORT_TABLE t = {0};
     struct json j = json_on(out);
@@ -138,7 +138,7 @@ static void write_json(struct buf *out, const struct report_doc *d, const struct
         out->err = rows.err;
 }
 
-static void write_table(struct buf *out, const struct report_doc *d, const struct report_look *look)
+static void write_table(struct buf *out, const struct report_doc *d, const struct report_style *look)
 {
     AUTO_REPORT_TABLE t = {0};
 
@@ -150,7 +150,7 @@ static void write_table(struct buf *out, const struct report_doc *d, const struc
     report_remarks(out, d);
 }
 
-static void write_csv(struct buf *out, const struct report_doc *d, const struct report_look *look)
+static void write_csv(struct buf *out, const struct report_doc *d, const struct report_style *look)
 {
     AUTO_REPORT_TABLE t = {0};
 
@@ -180,7 +180,7 @@ static size_t rate_column(const struct report_doc *d)
     return d->r->period == REPORT_OVERALL ? 2 : 3;
 }
 
-static void write_html(struct buf *out, const struct report_doc *d, const struct report_look *look)
+static void write_html(struct buf *out, const struct report_doc *d, const struct report_style *look)
 {
     const struct report *r = d->r;
     AUTO_BUF sub = BUF_INIT(256), notes = BUF_INIT(4096);
@@ -207,11 +207,11 @@ static void write_html(struct buf *out, const struct report_doc *d, const struct
 
 /* ---- the whole ---- */
 
-void report_write(struct reply *rp, const struct report_doc *d, const struct report_look *look)
+void report_write(struct reply *rp, const struct report_doc *d, const struct report_style *look)
 {
     static const struct {
         const char *type;
-        void (*write)(struct buf *out, const struct report_doc *d, const struct report_look *look);
+        void (*write)(struct buf *out, const struct report_doc *d, const struct report_style *look);
     } formats[REPORT_FORMATS] = {[REPORT_JSON] = {NULL, write_json},
                                  [REPORT_CSV] = {"text/csv; charset=utf-8", write_csv},
                                  [REPORT_TABLE] = {"text/plain; charset=utf-8", write_table},

@@ -9,7 +9,7 @@
 enum report_format { REPORT_JSON, REPORT_CSV, REPORT_TABLE, REPORT_HTML, REPORT_PDF, REPORT_FORMATS };
 extern const char *const report_formats[REPORT_FORMATS + 1]; /* ends with NULL */
 
-struct report_look {
+struct report_style {
     enum report_format format;
     enum headings headings;
     struct term term; /* of a table */
@@ -30,15 +30,15 @@ struct report_doc {
     int64_t pulled_ms;               /* W&B's are as of then; 0: not known */
 };
 /* Body and type of rp, or a problem. */
-void report_write(struct reply *rp, const struct report_doc *d, const struct report_look *look);
+void report_write(struct reply *rp, const struct report_doc *d, const struct report_style *look);
 
 /* What the looks share. */
 const char *report_title(const struct report_doc *d);
-void report_subtitle(struct buf *out, const struct report_doc *d, const struct report_look *look);
+void report_subtitle(struct buf *out, const struct report_doc *d, const struct report_style *look);
 void report_remarks(struct buf *out, const struct report_doc *d);
-void report_cells(const struct report_doc *d, enum naming naming, const struct report_look *look,
+void report_cells(const struct report_doc *d, enum naming naming, const struct report_style *look,
                   struct report_table *ret);
 bool report_has_periods(const struct report_doc *d);         /* rows of days, weeks or months */
 size_t report_company_end(const struct report *r, size_t i); /* the row after the last of row i's company */
 /* pdf.c. -ENOENT: something to draw with is not installed, in words. */
-int report_pdf(struct buf *out, const struct report_doc *d, const struct report_look *look, struct err *err);
+int report_pdf(struct buf *out, const struct report_doc *d, const struct report_style *look, struct err *err);

@@ -314,7 +314,7 @@ static void member_make(struct crowd *c, struct member *m)
         enclosure_renew(&m->procs, procs_id, &procs);
     }
     struct batch_key key = {m->id, m->run, ++m->number};
-    wire_put_again(&frame, buf_str(&a->frame), &key, m->facts->id, m->procs->id);
+    wire_put_copy(&frame, buf_str(&a->frame), &key, m->facts->id, m->procs->id);
     struct packet *p = packet_new(&key, 0, m->facts, m->procs, &frame);
     packets_push(&m->queue, p);
     packet_unref(p);

@@ -14,7 +14,7 @@
 #define CLOCK_MAX_HZ 1980000000 /* of the recorded H200 */
 
 /* The parameters of a job: a section of the trace, looped, and additional memory. */
-static const struct scene {
+static const struct alert_input {
     const char *program, *cmd;
     int64_t from_ms, to_ms;
     int64_t mem_min, mem_max;            /* GiB added */
@@ -68,7 +68,7 @@ static int pick(struct prng *g, int n)
 static void start_job(struct demo_cluster_node *n, size_t first, size_t count, int scene, unsigned who,
                       int64_t start_ms, int64_t until_ms)
 {
-    const struct scene *s = &scenes[scene];
+    const struct alert_input *s = &scenes[scene];
     char user[16];
     person(who, user);
     struct proc_fact p = {.pid = n->next_pid, .ppid = n->next_pid - 1, .root_pid = n->next_pid, .start_ms = start_ms};
@@ -339,7 +339,7 @@ void demo_cluster_fini(struct demo_cluster_node *n)
 }
 
 /* Activity of the GPU's parts, which the trace does not have: as in similar jobs, scaled by utilisation. */
-static void add_activity(const struct scene *scene, const char *model, struct sample *s)
+static void add_activity(const struct alert_input *scene, const char *model, struct sample *s)
 {
     int64_t util = sample_has(s, M_util) ? s->v[M_util] : 0, v;
     const struct gpu_peak *peak = gpu_peak_of(model);
@@ -393,7 +393,7 @@ static void play_gpu(struct demo_cluster_node *n, size_t i, int64_t at_ms, struc
     sample_set(&s, M_energy, gpu->energy_mj);
     sample_set(&s, M_busy, gpu->busy_us);
     if (n->tells)
-        add_activity(gpu->scene >= 0 ? &scenes[gpu->scene] : &(struct scene){0}, n->fact.devices[i].name, &s);
+        add_activity(gpu->scene >= 0 ? &scenes[gpu->scene] : &(struct alert_input){0}, n->fact.devices[i].name, &s);
     gather_sample(g, (uint16_t)(i + 1), &s);
     if (gpu->scene >= 0)
         n->uses[n->n_uses++] = (struct proc_use){.proc = gpu->proc,

@@ -8,31 +8,31 @@
 
 /* ---- book ---- */
 
-static bool understood(struct say *s, const struct say_words *w, const char *as)
+static bool understood(struct dialog *s, const struct dialog_words *w, const char *as)
 {
-    return !w->odd.len || say_no(s, "I do not understand '%.*s'. Example: `%s`.", SAY_ARG(w->odd), as);
+    return !w->odd.len || dialog_no(s, "I do not understand '%.*s'. Example: `%s`.", DIALOG_ARG(w->odd), as);
 }
 
-void say_ask_book(struct say *s, struct str rest)
+void dialog_query_book(struct dialog *s, struct str rest)
 {
     AUTO_BUF body = BUF_INIT(8192);
     struct json j = json_on(&body);
-    struct say_words w;
+    struct dialog_words w;
 
     if (!str_trim(rest).len) {
-        say_no(s, "How many or which GPUs, and for how long? Examples: `book 2 h200 for 4h`, `book dgx2:0,1 until "
-                  "friday 18:00`.");
+        dialog_no(s, "How many or which GPUs, and for how long? Examples: `book 2 h200 for 4h`, `book dgx2:0,1 until "
+                     "friday 18:00`.");
         return;
     }
-    if (!say_words(s, rest, &w) || !understood(s, &w, "book 2 h200 on dgx2 for 4h from tomorrow 9:00"))
+    if (!dialog_words(s, rest, &w) || !understood(s, &w, "book 2 h200 on dgx2 for 4h from tomorrow 9:00"))
         return;
     if (w.mem.len) {
-        say_no(s, "I cannot book by memory size. Name a model or a node: `book 2 h200 for 4h`.");
+        dialog_no(s, "I cannot book by memory size. Name a model or a node: `book 2 h200 for 4h`.");
         return;
     }
     if (!w.for_ms && !w.until_ms) {
-        say_no(s, "For how long, or until when? Example: `book %.*s for 4h`.", (int)MIN(str_trim(rest).len, 200u),
-               str_trim(rest).p);
+        dialog_no(s, "For how long, or until when? Example: `book %.*s for 4h`.", (int)MIN(str_trim(rest).len, 200u),
+                  str_trim(rest).p);
         return;
     }
     json_obj(&j, NULL);
@@ -40,8 +40,8 @@ void say_ask_book(struct say *s, struct str rest)
         json_str(&j, "gpus", w.places);
     } else {
         json_int(&j, "count", MAX(w.count, 1));
-        say_member(&j, "model", w.model);
-        say_member(&j, "node", w.node);
+        dialog_member(&j, "model", w.model);
+        dialog_member(&j, "node", w.node);
     }
     if (w.for_ms)
         json_int(&j, "for", w.for_ms);
@@ -49,32 +49,32 @@ void say_ask_book(struct say *s, struct str rest)
         json_int(&j, "until", w.until_ms);
     if (w.from_ms)
         json_int(&j, "from", w.from_ms);
-    say_member(&j, "comment", w.because);
+    dialog_member(&j, "comment", w.because);
     json_end_obj(&j);
-    say_call(s, "POST", "/api/v1/bookings", &body);
+    dialog_call(s, "POST", "/api/v1/bookings", &body);
 }
 
-void say_tell_book(struct say *s, json_t *o)
+void dialog_reply_book(struct dialog *s, json_t *o)
 {
-    int64_t id = say_int(o, "id"), from = say_int(o, "from");
+    int64_t id = dialog_int(o, "id"), from = dialog_int(o, "from");
     bool later = from > s->ask.now_ms + 60000;
     char says[40];
 
-    say_line(s, "Booked for %s: %s%s%s until %s.", slack_text(o, "person"), slack_text(o, "where"),
-             later ? " from " : "", later ? say_when(s, from) : "", say_when(s, say_int(o, "until")));
-    say_small(s, "This is booking %lld. `release %lld` ends it early.", (long long)id, (long long)id);
+    dialog_line(s, "Booked for %s: %s%s%s until %s.", slack_text(o, "person"), slack_text(o, "where"),
+                later ? " from " : "", later ? dialog_when(s, from) : "", dialog_when(s, dialog_int(o, "until")));
+    dialog_small(s, "This is booking %lld. `release %lld` ends it early.", (long long)id, (long long)id);
     snprintf(says, sizeof(says), "release %lld", (long long)id);
-    say_buttons(s, &(struct say_button){"release", says}, 1);
+    dialog_buttons(s, &(struct dialog_button){"release", says}, 1);
 }
 
 /* ---- what is booked, and giving it back ---- */
 
-void say_ask_bookings(struct say *s, UNUSED struct str rest)
+void dialog_query_bookings(struct dialog *s, UNUSED struct str rest)
 {
-    say_get(s, "/api/v1/bookings");
+    dialog_get(s, "/api/v1/bookings");
 }
 
-void say_tell_bookings(struct say *s, json_t *o)
+void dialog_reply_bookings(struct dialog *s, json_t *o)
 {
     static const struct column_spec columns[] = {
         {"id", "ID", CELL_INT, .right = true, .weight = 100}, {"person", "USER", CELL_TEXT, .weight = 99},
@@ -88,17 +88,17 @@ void say_tell_bookings(struct say *s, json_t *o)
     rows_init(&rows, columns, ARRAY_LEN(columns));
     json_array_foreach (list, i, row) {
         struct cell *c = rows_add(&rows);
-        cell_int(&c[0], say_int(row, "id"));
+        cell_int(&c[0], dialog_int(row, "id"));
         cell_text(&c[1], str_of(slack_text(row, "person")));
         cell_text(&c[2], str_of(slack_text(row, "where")));
-        cell_some_text(&c[3], say_int(row, "from") ? say_when(s, say_int(row, "from")) : "");
-        cell_text(&c[4], str_of(say_when(s, say_int(row, "until"))));
+        cell_some_text(&c[3], dialog_int(row, "from") ? dialog_when(s, dialog_int(row, "from")) : "");
+        cell_text(&c[4], str_of(dialog_when(s, dialog_int(row, "until"))));
         cell_some_text(&c[5], slack_text(row, "comment"));
     }
     if (rows.n)
-        say_rows(s, "bookings", &rows);
+        dialog_rows(s, "bookings", &rows);
     else
-        say_line(s, "There are no bookings.");
+        dialog_line(s, "There are no bookings.");
     rows_fini(&rows);
 }
 
@@ -116,75 +116,75 @@ static bool number_in(struct str rest, int64_t *ret)
     return false;
 }
 
-void say_ask_release(struct say *s, struct str rest)
+void dialog_query_release(struct dialog *s, struct str rest)
 {
     AUTO_BUF target = BUF_INIT(128);
     int64_t id;
 
     if (!number_in(rest, &id)) {
-        say_no(s, "Which booking? Example: `release 7`. `bookings` lists them.");
+        dialog_no(s, "Which booking? Example: `release 7`. `bookings` lists them.");
         return;
     }
     buf_addf(&target, "/api/v1/bookings/%lld", (long long)id);
-    say_call(s, "DELETE", target.p, NULL);
+    dialog_call(s, "DELETE", target.p, NULL);
 }
 
-void say_tell_release(struct say *s, json_t *o)
+void dialog_reply_release(struct dialog *s, json_t *o)
 {
     if (slack_text(o, "where")[0])
-        say_line(s, "Released: %s.", slack_text(o, "where"));
+        dialog_line(s, "Released: %s.", slack_text(o, "where"));
     else
-        say_line(s, "You left the queue.");
+        dialog_line(s, "You left the queue.");
 }
 
 /* ---- wait ---- */
 
 #define WAIT_HOLD_MS (15 * 60000ll) /* who is told by a message needs a while to come */
 
-void say_ask_wait(struct say *s, struct str rest)
+void dialog_query_wait(struct dialog *s, struct str rest)
 {
     AUTO_BUF body = BUF_INIT(8192);
     struct json j = json_on(&body);
-    struct say_words w;
+    struct dialog_words w;
 
-    if (!say_words(s, rest, &w) || !understood(s, &w, "wait 4 h200 on dgx2 40G"))
+    if (!dialog_words(s, rest, &w) || !understood(s, &w, "wait 4 h200 on dgx2 40G"))
         return;
     if (w.places.len || w.from_ms || w.until_ms) {
-        say_no(s, "For certain GPUs or a later time use `book`. `wait 4 h200` queues for the next free GPUs.");
+        dialog_no(s, "For certain GPUs or a later time use `book`. `wait 4 h200` queues for the next free GPUs.");
         return;
     }
     json_obj(&j, NULL);
     json_int(&j, "count", MAX(w.count, 1));
-    say_member(&j, "model", w.model);
-    say_member(&j, "node", w.node);
-    say_member(&j, "mem", w.mem);
+    dialog_member(&j, "model", w.model);
+    dialog_member(&j, "node", w.node);
+    dialog_member(&j, "mem", w.mem);
     if (w.one_node)
         json_bool(&j, "same_host", true);
     json_int(&j, "hold", WAIT_HOLD_MS);
     json_bool(&j, "tell", true);
     if (w.for_ms)
         json_int(&j, "need", w.for_ms);
-    say_member(&j, "comment", w.because);
+    dialog_member(&j, "comment", w.because);
     json_end_obj(&j);
     s->count = MAX(w.count, 1);
-    say_call(s, "POST", "/api/v1/waits", &body);
+    dialog_call(s, "POST", "/api/v1/waits", &body);
 }
 
-void say_tell_wait(struct say *s, json_t *o)
+void dialog_reply_wait(struct dialog *s, json_t *o)
 {
-    int64_t id = say_int(o, "id"), ahead = say_int(o, "ahead");
+    int64_t id = dialog_int(o, "id"), ahead = dialog_int(o, "ahead");
     char says[40], line[64];
 
     if (ahead)
         snprintf(line, sizeof(line), "%lld ahead of you", (long long)ahead);
     else
         snprintf(line, sizeof(line), "you are next");
-    say_line(s,
-             "You are in the queue for %lld GPU%s: %s. I send you a message when it is your turn; you then have %d "
-             "minutes to use them.",
-             (long long)s->count, s->count == 1 ? "" : "s", line, (int)(WAIT_HOLD_MS / 60000));
-    say_small(s, "This is wait %lld, for a day at most. `release %lld` leaves the queue.", (long long)id,
-              (long long)id);
+    dialog_line(s,
+                "You are in the queue for %lld GPU%s: %s. I send you a message when it is your turn; you then have %d "
+                "minutes to use them.",
+                (long long)s->count, s->count == 1 ? "" : "s", line, (int)(WAIT_HOLD_MS / 60000));
+    dialog_small(s, "This is wait %lld, for a day at most. `release %lld` leaves the queue.", (long long)id,
+                 (long long)id);
     snprintf(says, sizeof(says), "release %lld", (long long)id);
-    say_buttons(s, &(struct say_button){"leave the queue", says}, 1);
+    dialog_buttons(s, &(struct dialog_button){"leave the queue", says}, 1);
 }

@@ -2,12 +2,12 @@
 #include <errno.h>
 
 #include "notify/carrier.h"
+#include "slack/dialog.h"
 #include "slack/feature.h"
-#include "slack/say.h"
 #include "slack/web_api.h"
 
 struct load {
-    struct slack_ask *ask;
+    struct slack_request *ask;
     carried_fn *done;
     void *arg;
     struct message m; /* with these: */
@@ -18,20 +18,20 @@ static void load_stop(struct load *l)
 {
     if (!l)
         return;
-    slack_ask_free(l->ask);
+    slack_request_free(l->ask);
     buf_fini(&l->blocks);
     free(l);
 }
 
 static void on_posted(void *arg, const struct slack_result *r)
 {
-    static const enum carried_how how[] =
+    static const enum delivery_result how[] =
         {[SLACK_DONE] = CARRIED_SENT, [SLACK_AGAIN] = CARRIED_AGAIN, [SLACK_REFUSED] = CARRIED_REFUSED};
     struct load *l = arg, was = *l;
 
     l->ask = NULL; /* gone already */
     load_stop(l);
-    was.done(was.arg, &(struct carried){.how = how[r->how], .error = r->error, .wait_ms = r->wait_ms});
+    was.done(was.arg, &(struct delivery_state){.how = how[r->how], .error = r->error, .wait_ms = r->wait_ms});
 }
 
 static int load_send(struct load **ret, struct carriers *s, const struct channel *c, const struct message *m,
@@ -47,7 +47,7 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
     struct load *l = NEW(struct load, .done = done, .arg = arg, .m = *m, .blocks = BUF_INIT(1u << 20));
     const char *to = m->to[0] ? m->to : c->to[0] ? c->to[0] : c->to_person ? "" : usual;
     if (!m->blocks[0] && !m->n_files) {
-        say_told(&l->blocks, m);
+        dialog_message_json(&l->blocks, m);
         l->m.blocks = buf_str(&l->blocks).p;
     }
     r = slack_post(&l->ask, link, buf_str(&token), to, &l->m, on_posted, l, err);
@@ -58,9 +58,9 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
     return r == -EACCES || r == -EINVAL || r == -EMSGSIZE ? -EBADMSG : r; /* these never will */
 }
 
-static const char *say_error(const struct carriers *s, int64_t *ret_since_ms)
+static const char *dialog_error(const struct carriers *s, int64_t *ret_since_ms)
 {
     return hub_slack_error(feature_self(&s->h->features, &slack_feature), ret_since_ms);
 }
 
-const struct carrier carrier_slack = {.send = load_send, .stop = load_stop, .error = say_error};
+const struct carrier carrier_slack = {.send = load_send, .stop = load_stop, .error = dialog_error};

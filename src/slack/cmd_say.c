@@ -10,17 +10,17 @@
 #include "cli/client.h"
 #include "cli/cmd.h"
 
-struct say_cmd_conf {
+struct cmd_say_conf {
     struct client_conf client;
     char *save;
     bool talk, json;
 };
 
-static const struct opt say_opts[] = {
-    CLIENT_OPTS(say_cmd_conf, client),
-    OPT(say_cmd_conf, save, 's', OPT_PATH, NULL, "DIR", "folder for charts", .default_text = "charts are only named"),
-    OPT(say_cmd_conf, talk, 0, OPT_BOOL, NULL, NULL, "treat TEXT as talk in a channel: keywords only"),
-    OPT(say_cmd_conf, json, 0, OPT_BOOL, NULL, NULL, "print the hub's response as JSON: text, blocks, files"),
+static const struct opt dialog_opts[] = {
+    CLIENT_OPTS(cmd_say_conf, client),
+    OPT(cmd_say_conf, save, 's', OPT_PATH, NULL, "DIR", "folder for charts", .default_text = "charts are only named"),
+    OPT(cmd_say_conf, talk, 0, OPT_BOOL, NULL, NULL, "treat TEXT as talk in a channel: keywords only"),
+    OPT(cmd_say_conf, json, 0, OPT_BOOL, NULL, NULL, "print the hub's response as JSON: text, blocks, files"),
     {0},
 };
 const struct opt_cmd say_help = {
@@ -34,11 +34,11 @@ const struct opt_cmd say_help = {
                 "muster say usage me last 30d --save /tmp  # and the chart\n"
                 "muster say book 2 h200 for 4h\n"
                 "muster say --talk ALL  # a keyword of the old bot",
-    .opts = say_opts,
-    .conf_size = sizeof(struct say_cmd_conf),
+    .opts = dialog_opts,
+    .conf_size = sizeof(struct cmd_say_conf),
 };
 
-static int put_file(const struct say_cmd_conf *conf, json_t *f, struct buf *out, struct err *err)
+static int put_file(const struct cmd_say_conf *conf, json_t *f, struct buf *out, struct err *err)
 {
     const char *name = json_string_value(json_object_get(f, "name"));
     const char *type = json_string_value(json_object_get(f, "type"));
@@ -62,7 +62,7 @@ static int put_file(const struct say_cmd_conf *conf, json_t *f, struct buf *out,
     return cli_save(&say_help, path.p, true, &bytes);
 }
 
-static int put_answer(const struct say_cmd_conf *conf, const struct buf *raw, struct err *err)
+static int put_answer(const struct cmd_say_conf *conf, const struct buf *raw, struct err *err)
 {
     json_auto_t *o = client_json(buf_str(raw));
     const char *text = json_string_value(json_object_get(o, "text"));
@@ -87,7 +87,7 @@ static int put_answer(const struct say_cmd_conf *conf, const struct buf *raw, st
 
 int cmd_say(struct cmd_call *c)
 {
-    const struct say_cmd_conf *conf = c->conf;
+    const struct cmd_say_conf *conf = c->conf;
     AUTO_BUF text = BUF_INIT(65536);
     AUTO_BUF body = BUF_INIT(1u << 20);
     AUTO_BUF raw = {0};
@@ -96,6 +96,6 @@ int cmd_say(struct cmd_call *c)
     for (int i = 0; i < c->argc; i++)
         buf_addf(&text, "%s%s", i ? " " : "", c->argv[i]);
     json_print(&body, conf->talk ? "{'text':%s,'talk':true}" : "{'text':%s}", buf_str(&text).p);
-    int r = client_ask(&conf->client, "POST", "/api/v1/say", buf_str(&body), &raw, &c->err);
+    int r = client_request(&conf->client, "POST", "/api/v1/say", buf_str(&body), &raw, &c->err);
     return r < 0 ? r : put_answer(conf, &raw, &c->err);
 }

@@ -31,11 +31,11 @@ static const struct member {
     {"ca_file", offsetof(struct slack_conf, server.ca_file), PATH},
     {"url", offsetof(struct slack_conf, say.url), ADDRESS},
 };
-static const char *const words[SAY_OLDS] = {"hosts", "all", "all_cmd", "all_detail", "help", "where"};
+static const char *const words[DIALOG_OLDS] = {"hosts", "all", "all_cmd", "all_detail", "help", "where"};
 
 struct slack_conf *slack_conf_new(void)
 {
-    return NEW(struct slack_conf, .channel = "", .say = say_usual,
+    return NEW(struct slack_conf, .channel = "", .say = dialog_usual,
                .server = {.api = "https://slack.com/api", .hooks = "https://hooks.slack.com"});
 }
 
@@ -86,8 +86,8 @@ static int read_words(struct reading *rd, const struct ynode *v)
     if (v->kind != YNODE_MAP)
         return yfail(rd, v, "expected {hosts: HOSTS, all: ALL, help: HELP}");
     for (size_t i = 0; i < v->n && r == 0; i++) {
-        size_t k = FIRST(SAY_OLDS, w, str_eq(v->keys[i].text, words[w]));
-        r = k < SAY_OLDS
+        size_t k = FIRST(DIALOG_OLDS, w, str_eq(v->keys[i].text, words[w]));
+        r = k < DIALOG_OLDS
                 ? read_value(rd, WORD, &v->v[i], &rd->c->say.keywords[k])
                 : yfail(rd, &v->keys[i], "not understood here: hosts, all, all_cmd, all_detail, help and where are");
     }
@@ -124,7 +124,7 @@ static int check(const struct reading *rd)
     if (!slack_conf_has(c, SLACK_TOKEN))
         return yfail(rd, rd->t->root,
                      "expected token_file or token_env: without the bot's token nothing can be posted");
-    for (int i = 0; i < SAY_OLDS; i++)
+    for (int i = 0; i < DIALOG_OLDS; i++)
         for (int k = 0; k < i; k++)
             if (c->say.keywords[i][0] && strcmp(c->say.keywords[i], c->say.keywords[k]) == 0)
                 return yfail(rd, rd->t->root, "the keywords %s and %s are the same word", words[k], words[i]);

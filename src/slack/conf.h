@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/opt.h"
-#include "slack/say.h"
+#include "slack/dialog.h"
 #include "slack/web_api.h"
 
 struct buf;
@@ -23,7 +23,7 @@ enum slack_key {
 struct slack_conf {
     const char *file[SLACK_KEYS], *env[SLACK_KEYS];
     const char *channel; /* where what names no other goes; "": nowhere */
-    struct say_conf say;
+    struct dialog_conf say;
     struct slack_server server; /* no address has a slash behind */
     struct arena arena;         /* of the text above */
 };

@@ -15,9 +15,9 @@
 #include "notify/channel.h"
 #include "notify/outbox.h"
 #include "slack/conf.h"
-#include "slack/heard.h"
+#include "slack/dialog_run.h"
 #include "slack/line.h"
-#include "slack/saying.h"
+#include "slack/slack_event.h"
 #include "slack/web_api.h"
 
 #define TAKEN_MS     1500 /* then Slack is told that we have it, ready or not; it waits for 3 s */
@@ -34,13 +34,13 @@ struct known {
     int64_t until_mono;
 };
 
-struct asking {          /* a question on its way */
+struct slack_query {     /* a question on its way */
     struct hub_slack *d; /* NULL: the bot is gone */
-    struct asking *next;
-    struct heard *heard;
+    struct slack_query *next;
+    struct slack_event *heard;
     char envelope[SLACK_ID_MAX + 1]; /* "": it came over HTTP */
     struct late *late;
-    struct slack_ask *ask; /* whose mail is it? */
+    struct slack_request *ask; /* whose mail is it? */
     bool taken, saying;
     int stores; /* answers that are being stored */
     int64_t began_mono;
@@ -52,7 +52,7 @@ struct hub_slack {
     char *section; /* what conf was made of; "": nothing */
     struct slack *link;
     struct slack_line *line;
-    struct slack_ask *auth;
+    struct slack_request *auth;
     int64_t auth_mono;
     char own[SLACK_ID_MAX + 1]; /* the bot's user id; "": not known yet */
     char error[200];            /* of auth.test */
@@ -62,7 +62,7 @@ struct hub_slack {
     int64_t answered; /* where the last one of these was stored */
     struct known *known;
     size_t n_known;
-    struct asking *first;
+    struct slack_query *first;
     size_t n_asking;
     bool led; /* its line is open as that of a hub that leads */
 };
@@ -177,7 +177,7 @@ static void ask_auth(struct hub_slack *d)
 
     d->auth_mono = clock_mono_ms() + AUTH_MS;
     if (r == 0)
-        r = slack_ask(&d->auth, link, "auth.test", buf_str(&token), NULL, NULL, on_auth, d, &err);
+        r = slack_request(&d->auth, link, "auth.test", buf_str(&token), NULL, NULL, on_auth, d, &err);
     if (r < 0 && strcmp(d->error, err.msg) != 0) {
         log_warn("slack", "%s", err.msg);
         mem_copy_str(d->error, sizeof(d->error), err.msg);
@@ -236,9 +236,9 @@ static int load_answers(void *self, struct err *err)
 }
 
 /* Another hub answered it. */
-static void hear_news(void *self, const struct news *w)
+static void hear_news(void *self, const struct hub_event *w)
 {
-    const struct note *n = w->kind == NEWS_RECORD && w->record->kind == STORE_NOTE ? w->record->record : NULL;
+    const struct note *n = w->kind == HUB_EVENT_RECORD && w->record->kind == STORE_NOTE ? w->record->record : NULL;
     struct newest x = {.d = self};
 
     if (n && n->kind == NOTE_BOT && !w->record->gone)
@@ -248,7 +248,7 @@ static void hear_news(void *self, const struct news *w)
 /* ---- questions ---- */
 
 /* Slack is told that we have it. */
-static void take(struct asking *a)
+static void take(struct slack_query *a)
 {
     struct reply rp = {.type = "text/plain; charset=utf-8"};
 
@@ -262,33 +262,33 @@ static void take(struct asking *a)
     a->late = NULL;
 }
 
-static void asking_end(struct asking *a)
+static void asking_end(struct slack_query *a)
 {
     if (a->saying || a->stores)
         return; /* the last one of these ends it */
     take(a);
     if (a->d) {
-        struct asking **at = &a->d->first;
+        struct slack_query **at = &a->d->first;
         while (*at != a)
             at = &(*at)->next;
         *at = a->next;
         a->d->n_asking--;
     }
-    slack_ask_free(a->ask);
+    slack_request_free(a->ask);
     free(a->heard);
     free(a);
 }
 
 static void stored(void *arg, UNUSED int result) /* it is sent in any case */
 {
-    struct asking *a = arg;
+    struct slack_query *a = arg;
 
     a->stores--;
     asking_end(a);
 }
 
 /* The answer, and that this was answered: both or neither. */
-static void post(struct asking *a, const struct message *m)
+static void post(struct slack_query *a, const struct message *m)
 {
     AUTO_BUF b = BUF_INIT(100);
 
@@ -301,10 +301,10 @@ static void post(struct asking *a, const struct message *m)
     outbox_send(a->d->h->outbox, m, a->heard->id[0] ? &n : NULL, stored, a);
 }
 
-static void said(void *arg, const struct say_answer *s)
+static void said(void *arg, const struct dialog_answer *s)
 {
-    struct asking *a = arg;
-    const struct heard *h = a->heard;
+    struct slack_query *a = arg;
+    const struct slack_event *h = a->heard;
     struct message m = {.created_ms = clock_wall_ms(),
                         .kind = MESSAGE_ANSWER,
                         .channel = CHANNEL_BOT,
@@ -333,17 +333,17 @@ static void said(void *arg, const struct say_answer *s)
     asking_end(a);
 }
 
-static void ask_say(struct asking *a, const char *mail)
+static void ask_say(struct slack_query *a, const char *mail)
 {
     struct hub *h = a->d->h;
-    const struct heard *x = a->heard;
-    struct say_ask k = {.text = str_of(x->text),
-                        .way = x->to_bot ? SAY_TO_US : SAY_TALK,
-                        .person = say_person(h->api.people, x->user, mail),
-                        .called = x->user};
+    const struct slack_event *x = a->heard;
+    struct dialog_params k = {.text = str_of(x->text),
+                              .way = x->to_bot ? DIALOG_TO_US : DIALOG_TALK,
+                              .person = slack_find_person(h->api.people, x->user, mail),
+                              .called = x->user};
 
     a->saying = true;
-    if (!saying(h, &k, NULL, said, a)) {
+    if (!dialog_run(h, &k, NULL, said, a)) {
         a->saying = false;
         asking_end(a);
     }
@@ -377,7 +377,7 @@ static void known_put(struct hub_slack *d, const char *user, const char *mail, i
 
 static void on_mail(void *arg, const struct slack_result *r)
 {
-    struct asking *a = arg;
+    struct slack_query *a = arg;
     json_t *user = json_object_get(r->body, "user");
     const char *mail = slack_text(json_object_get(user, "profile"), "email");
 
@@ -386,23 +386,23 @@ static void on_mail(void *arg, const struct slack_result *r)
     ask_say(a, mail[0] ? mail : NULL);
 }
 
-static void ask_who(struct asking *a)
+static void ask_who(struct slack_query *a)
 {
     struct hub_slack *d = a->d;
     const struct known *k = known_find(d, a->heard->user);
-    bool told = say_person(d->h->api.people, a->heard->user, NULL), fresh = k && k->until_mono > clock_mono_ms();
+    bool told = slack_find_person(d->h->api.people, a->heard->user, NULL), fresh = k && k->until_mono > clock_mono_ms();
     AUTO_BUF token = {0};
     struct slack *link = NULL;
 
     if (told || fresh || hub_slack_link(d, &link, &token, NULL, NULL) < 0 ||
-        slack_ask(&a->ask, link, "users.info", buf_str(&token), "user", a->heard->user, on_mail, a, NULL) < 0)
+        slack_request(&a->ask, link, "users.info", buf_str(&token), "user", a->heard->user, on_mail, a, NULL) < 0)
         ask_say(a, !told && fresh && k->mail[0] ? k->mail : NULL);
 }
 
 /* ---- in ---- */
 
 /* "<@U0BOT> free" in a channel is said to the bot, though it comes as a message, too, where the app asks for these. */
-static void for_us(const struct hub_slack *d, struct heard *h)
+static void for_us(const struct hub_slack *d, struct slack_event *h)
 {
     struct str text = str_trim(str_of(h->text));
     char name[SLACK_ID_MAX + 4];
@@ -415,10 +415,10 @@ static void for_us(const struct hub_slack *d, struct heard *h)
 }
 
 /* Takes h. */
-static void hear(struct hub_slack *d, struct heard *h, const char *envelope, struct late *late)
+static void hear(struct hub_slack *d, struct slack_event *h, const char *envelope, struct late *late)
 {
-    struct asking *a =
-        NEW(struct asking, .d = d, .next = d->first, .heard = h, .late = late, .began_mono = clock_mono_ms());
+    struct slack_query *a =
+        NEW(struct slack_query, .d = d, .next = d->first, .heard = h, .late = late, .began_mono = clock_mono_ms());
     mem_copy_str(a->envelope, sizeof(a->envelope), envelope);
     d->first = a;
     d->n_asking++;
@@ -433,7 +433,8 @@ static void hear(struct hub_slack *d, struct heard *h, const char *envelope, str
         return;
     }
     log_debug("slack", "%s: %zu bytes", h->user, strlen(h->text));
-    if (!h->to_bot && !saying_answers(d->h, &(struct say_ask){.text = str_of(h->text), .way = SAY_TALK})) {
+    if (!h->to_bot &&
+        !dialog_would_answer(d->h, &(struct dialog_params){.text = str_of(h->text), .way = DIALOG_TALK})) {
         asking_end(a); /* people who talk with each other */
         return;
     }
@@ -447,26 +448,26 @@ static void on_envelope(void *arg, struct str json)
     struct hub_slack *d = arg;
     char id[SLACK_ID_MAX + 1] = "";
     struct err err = {0};
-    struct heard *h;
+    struct slack_event *h;
 
     if (d->n_asking >= ASKING_MAX)
         return; /* not acknowledged: it comes again */
-    h = heard_envelope(json, id, &err);
+    h = slack_envelope_parse(json, id, &err);
     if (h) {
         hear(d, h, id, NULL);
         return;
     }
-    if (hub_may_say(d->h, "slack", clock_wall_ms()))
+    if (log_ratelimit(d->h, "slack", clock_wall_ms()))
         log_warn("slack", "skipped: %s", err.msg);
     if (id[0])
         slack_line_ack(d->line, id); /* it would not become better */
 }
 
-const struct say_conf *hub_slack_say(const struct hub *hub)
+const struct dialog_conf *hub_slack_dialog_conf(const struct hub *hub)
 {
     const struct hub_slack *d = feature_self(&hub->features, &slack_feature);
 
-    return d && d->conf ? &d->conf->say : &say_usual;
+    return d && d->conf ? &d->conf->say : &dialog_usual;
 }
 
 int hub_slack_secret(struct hub *hub, struct buf *ret, struct err *err)
@@ -479,7 +480,7 @@ int hub_slack_secret(struct hub *hub, struct buf *ret, struct err *err)
     return r < 0 ? r : 1;
 }
 
-enum reply_how hub_slack_heard(struct hub *hub, struct request *rq, struct reply *rp, struct heard *h)
+enum reply_mode hub_slack_on_event(struct hub *hub, struct request *rq, struct reply *rp, struct slack_event *h)
 {
     struct hub_slack *d = feature_self(&hub->features, &slack_feature);
 
@@ -504,7 +505,7 @@ static void tick(void *self, UNUSED int64_t now_ms)
 {
     struct hub_slack *d = self;
     int64_t now = clock_mono_ms();
-    struct asking *next;
+    struct slack_query *next;
 
     if (!is_on(d))
         return;
@@ -515,7 +516,7 @@ static void tick(void *self, UNUSED int64_t now_ms)
         slack_line_set(d->line, leads ? d->link : NULL, leads ? d->conf : NULL);
     d->led = leads;
     slack_line_tick(d->line);
-    for (struct asking *a = d->first; a; a = next) {
+    for (struct slack_query *a = d->first; a; a = next) {
         next = a->next;
         if (now - a->began_mono >= TAKEN_MS)
             take(a);
@@ -525,15 +526,15 @@ static void tick(void *self, UNUSED int64_t now_ms)
 static void close_slack(void *self)
 {
     struct hub_slack *d = self;
-    struct asking *next;
+    struct slack_query *next;
 
     outbox_carry(d->h->outbox, CHANNEL_SLACK_BOT, NULL); /* messages under way use the connection */
     slack_line_free(d->line);
-    slack_ask_free(d->auth);
-    for (struct asking *a = d->first; a; a = next) {
+    slack_request_free(d->auth);
+    for (struct slack_query *a = d->first; a; a = next) {
         next = a->next;
         a->d = NULL;
-        slack_ask_free(a->ask);
+        slack_request_free(a->ask);
         a->ask = NULL;
         if (a->late) /* not taken: Slack sends it again */
             httpd_late_reply(a->late, &(struct reply){.status = 503});

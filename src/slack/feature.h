@@ -1,6 +1,6 @@
 /*
- * feature.h: the bot in the hub: what Slack sends, by Socket Mode or over HTTP, is answered (say.h) and the answer goes
- * into the outbox.
+ * feature.h: the bot in the hub: what Slack sends, by Socket Mode or over HTTP, is answered (dialog.h) and the answer
+ * goes into the outbox.
  *
  * B1 Slack is told that we have something once its answer is stored, or after two seconds, so that Slack does not wait;
  * what it is not told it sends again. B2 A thing that comes twice is answered once, as far as a bounded memory reaches,
@@ -15,8 +15,8 @@
 #include "hub/hub.h"
 
 struct carrier;
-struct heard;
-struct say_conf;
+struct slack_event;
+struct dialog_conf;
 struct slack;
 struct hub_slack;
 extern const struct carrier carrier_slack; /* registered with notify */
@@ -29,9 +29,9 @@ int hub_slack_link(struct hub_slack *d, struct slack **ret, struct buf *token, c
 const char *hub_slack_error(const struct hub_slack *d, int64_t *ret_since_ms);
 
 /* What the bot listens to. */
-const struct say_conf *hub_slack_say(const struct hub *hub);
+const struct dialog_conf *hub_slack_dialog_conf(const struct hub *hub);
 
 /* For the routes. The signing secret: 1, 0 when there is none, or -errno with a sentence. */
 int hub_slack_secret(struct hub *hub, struct buf *ret, struct err *err);
 /* Takes h. Answers through rq when it was taken. */
-enum reply_how hub_slack_heard(struct hub *hub, struct request *rq, struct reply *rp, struct heard *h);
+enum reply_mode hub_slack_on_event(struct hub *hub, struct request *rq, struct reply *rp, struct slack_event *h);

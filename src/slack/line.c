@@ -28,7 +28,7 @@ struct slack_line {
     struct process *child;
     struct buf out;
     bool disabled, open, wants;
-    struct slack_ask *ask; /* for an address */
+    struct slack_request *ask; /* for an address */
     unsigned tries_child, tries_url;
     int64_t heard_mono, start_mono, ask_mono; /* when it was last heard; when to start it, to ask, next */
     int64_t down_mono, down_ms;               /* without a connection since */
@@ -100,7 +100,7 @@ static void ask_url(struct slack_line *l)
     int r = slack_conf_secret(l->conf, SLACK_APP_TOKEN, &token, &err);
 
     if (r == 0)
-        r = slack_ask(&l->ask, l->link, "apps.connections.open", buf_str(&token), NULL, NULL, on_url, l, &err);
+        r = slack_request(&l->ask, l->link, "apps.connections.open", buf_str(&token), NULL, NULL, on_url, l, &err);
     if (r == 0)
         return;
     l->ask_mono = clock_mono_ms() + socket_back_off(&l->tries_url);
@@ -162,7 +162,7 @@ static void on_out(void *arg, struct str bytes)
 
 static void drop_ask(struct slack_line *l)
 {
-    slack_ask_free(l->ask);
+    slack_request_free(l->ask);
     l->ask = NULL;
     l->wants = false;
 }
@@ -172,7 +172,7 @@ static void on_ended(void *arg, int status)
     struct slack_line *l = arg;
     char said[150], why[200];
 
-    process_last_words(process_said(l->child), said, sizeof(said));
+    process_last_words(process_stderr(l->child), said, sizeof(said));
     l->child = NULL;
     drop_ask(l);
     buf_reset(&l->out);

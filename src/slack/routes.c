@@ -3,8 +3,8 @@
 #include "base/order.h"
 #include "hub/handlers.h"
 #include "slack/feature.h"
-#include "slack/heard.h"
 #include "slack/sign.h"
+#include "slack/slack_event.h"
 
 /* Before a body is read: is there a secret to check it with, and anything to check? */
 static bool slack_allowed(struct api *a, struct request *rq, struct reply *rp)
@@ -41,7 +41,8 @@ static bool is_slack(struct api *a, struct request *rq, struct reply *rp)
 }
 
 /* h NULL: err says why. */
-static enum reply_how hear(struct api *a, struct request *rq, struct reply *rp, struct heard *h, const struct err *err)
+static enum reply_mode hear(struct api *a, struct request *rq, struct reply *rp, struct slack_event *h,
+                            const struct err *err)
 {
     if (!h)
         return reply_problem(rp, 400, "%s", err->msg);
@@ -52,16 +53,16 @@ static enum reply_how hear(struct api *a, struct request *rq, struct reply *rp, 
         free(h);
         return REPLY_NOW;
     }
-    return hub_slack_heard(a->hub, rq, rp, h);
+    return hub_slack_on_event(a->hub, rq, rp, h);
 }
 
-static enum reply_how post_slack_events(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode post_slack_events(struct api *a, struct request *rq, struct reply *rp)
 {
     struct err err = {0};
 
     if (!is_slack(a, rq, rp))
         return REPLY_NOW;
-    return hear(a, rq, rp, heard_event(rq->body, &err), &err);
+    return hear(a, rq, rp, slack_event_parse(rq->body, &err), &err);
 }
 
 struct fields {
@@ -78,7 +79,7 @@ static struct str field(void *arg, const char *name)
 }
 
 /* A command or a button, which are forms. */
-static enum reply_how hear_form(struct api *a, struct request *rq, struct reply *rp, bool command)
+static enum reply_mode hear_form(struct api *a, struct request *rq, struct reply *rp, bool command)
 {
     struct fields f = {.n = 0};
     struct err err = {0};
@@ -90,15 +91,16 @@ static enum reply_how hear_form(struct api *a, struct request *rq, struct reply 
         return reply_problem(rp, 400, "%s", err.msg);
     if (command && field(&f, "ssl_check").len) /* Slack looks whether the address is there */
         return REPLY_NOW;
-    return hear(a, rq, rp, command ? heard_command(field, &f, &err) : heard_action(field(&f, "payload"), &err), &err);
+    return hear(a, rq, rp,
+                command ? slack_command_parse(field, &f, &err) : slack_action_parse(field(&f, "payload"), &err), &err);
 }
 
-static enum reply_how post_slack_command(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode post_slack_command(struct api *a, struct request *rq, struct reply *rp)
 {
     return hear_form(a, rq, rp, true);
 }
 
-static enum reply_how post_slack_action(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode post_slack_action(struct api *a, struct request *rq, struct reply *rp)
 {
     return hear_form(a, rq, rp, false);
 }

@@ -12,8 +12,8 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/rand.h"
-#include "slack/heard.h"
 #include "slack/lws_lib.h"
+#include "slack/slack_event.h"
 
 #define CONNS          2
 #define TICK_US        (500 * LWS_US_PER_MS)

@@ -15,33 +15,33 @@
 
 /* ---- asking ---- */
 
-const char *say_keep(struct say *s, struct str text)
+const char *dialog_keep(struct dialog *s, struct str text)
 {
     return arena_strn(&s->mem, text.len ? text.p : "", text.len);
 }
 
-void say_call(struct say *s, const char *method, const char *target, const struct buf *body)
+void dialog_call(struct dialog *s, const char *method, const char *target, const struct buf *body)
 {
-    if (s->n_calls == SAY_CALLS_MAX)
+    if (s->n_calls == DIALOG_CALLS_MAX)
         return;
-    struct say_call *c = &s->calls[s->n_calls++];
+    struct dialog_call *c = &s->calls[s->n_calls++];
     c->method = method;
-    c->target = say_keep(s, str_of(target));
-    c->body = body ? str_n(say_keep(s, buf_str(body)), body->len) : str_n("", 0);
+    c->target = dialog_keep(s, str_of(target));
+    c->body = body ? str_n(dialog_keep(s, buf_str(body)), body->len) : str_n("", 0);
 }
 
-void say_get(struct say *s, const char *target)
+void dialog_get(struct dialog *s, const char *target)
 {
-    say_call(s, "GET", target, NULL);
+    dialog_call(s, "GET", target, NULL);
 }
 
-void say_member(struct json *j, const char *key, struct str value)
+void dialog_member(struct json *j, const char *key, struct str value)
 {
     if (value.len)
         json_str(j, key, value);
 }
 
-void say_param(struct buf *target, const char *name, struct str value)
+void dialog_param(struct buf *target, const char *name, struct str value)
 {
     if (!value.len)
         return;
@@ -49,7 +49,7 @@ void say_param(struct buf *target, const char *name, struct str value)
     buf_addurl(target, value);
 }
 
-int64_t say_int(json_t *o, const char *key)
+int64_t dialog_int(json_t *o, const char *key)
 {
     return json_integer_value(json_object_get(o, key));
 }
@@ -83,7 +83,7 @@ static void escape(struct buf *out, struct str s, size_t max)
     }
 }
 
-static bool block(struct say *s, const char *type)
+static bool block(struct dialog *s, const char *type)
 {
     if (s->n_blocks == BLOCKS_MAX)
         return false;
@@ -93,7 +93,7 @@ static bool block(struct say *s, const char *type)
     return true;
 }
 
-static void text_object(struct say *s, const char *key, const char *type, struct str text)
+static void text_object(struct dialog *s, const char *key, const char *type, struct str text)
 {
     json_obj(&s->j, key);
     json_cstr(&s->j, "type", type);
@@ -101,7 +101,7 @@ static void text_object(struct say *s, const char *key, const char *type, struct
     json_end_obj(&s->j);
 }
 
-static void plain(struct say *s, struct str text)
+static void plain(struct dialog *s, struct str text)
 {
     plain_text(&s->text, text);
     if (!text.len || text.p[text.len - 1] != '\n')
@@ -109,7 +109,7 @@ static void plain(struct say *s, struct str text)
 }
 
 /* A part of the answer as a block; ready: as a block has it. */
-static void put_block(struct say *s, enum say_part part, struct str ready)
+static void put_block(struct dialog *s, enum dialog_part part, struct str ready)
 {
     bool head = part == PART_HEAD, small = part == PART_SMALL;
 
@@ -123,7 +123,7 @@ static void put_block(struct say *s, enum say_part part, struct str ready)
     json_end_obj(&s->j);
 }
 
-bool say_add(struct say *s, enum say_part part, const char *fmt, ...)
+bool dialog_add(struct dialog *s, enum dialog_part part, const char *fmt, ...)
 {
     AUTO_BUF b = BUF_INIT(65536), cut = BUF_INIT(8192);
     va_list ap;
@@ -141,7 +141,7 @@ bool say_add(struct say *s, enum say_part part, const char *fmt, ...)
     return part != PART_NO;
 }
 
-void say_pre(struct say *s, const char *name, struct str text)
+void dialog_pre(struct dialog *s, const char *name, struct str text)
 {
     AUTO_BUF cut = BUF_INIT(65536);
     AUTO_BUF quiet = BUF_INIT(65536);
@@ -161,25 +161,25 @@ void say_pre(struct say *s, const char *name, struct str text)
     }
     snprintf(file, sizeof(file), "%s.txt", name);
     snprintf(title, sizeof(title), "response: %s", name);
-    say_file(s, file, title, "text/plain", text);
+    dialog_file(s, file, title, "text/plain", text);
 }
 
-void say_rows(struct say *s, const char *name, const struct rows *r)
+void dialog_rows(struct dialog *s, const char *name, const struct rows *r)
 {
     AUTO_BUF b = BUF_INIT(4u << 20);
 
     render_rows_text(&b, r, &(struct term){.width = TABLE_WIDTH});
-    say_pre(s, name, buf_str(&b));
+    dialog_pre(s, name, buf_str(&b));
 }
 
-void say_file(struct say *s, const char *name, const char *title, const char *type, struct str bytes)
+void dialog_file(struct dialog *s, const char *name, const char *title, const char *type, struct str bytes)
 {
     if (s->n_files == MESSAGE_FILES_MAX)
         return;
     bool list = strncmp(type, "text/", 5) == 0;
-    size_t len = MIN(bytes.len, SAY_BYTES_MAX - MIN(s->files.len, SAY_BYTES_MAX));
+    size_t len = MIN(bytes.len, DIALOG_BYTES_MAX - MIN(s->files.len, DIALOG_BYTES_MAX));
     if (!list && len < bytes.len) {
-        say_small(s, "The chart is too large to send: request less at once.");
+        dialog_small(s, "The chart is too large to send: request less at once.");
         return;
     }
     while (list && len < bytes.len && len && bytes.p[len - 1] != '\n')
@@ -188,14 +188,14 @@ void say_file(struct say *s, const char *name, const char *title, const char *ty
     buf_add(&s->files, bytes.p, len);
     if (len < bytes.len)
         buf_adds(&s->files, "... truncated: the web page has the whole list\n");
-    s->list[s->n_files] = (struct message_file){.name = say_keep(s, str_of(name)),
-                                                .title = say_keep(s, str_of(title)),
+    s->list[s->n_files] = (struct message_file){.name = dialog_keep(s, str_of(name)),
+                                                .title = dialog_keep(s, str_of(title)),
                                                 .type = type,
                                                 .bytes = str_n(NULL, s->files.len - s->file_at[s->n_files])};
     s->n_files++;
 }
 
-void say_buttons(struct say *s, const struct say_button *v, size_t n)
+void dialog_buttons(struct dialog *s, const struct dialog_button *v, size_t n)
 {
     char id[24];
 

@@ -10,14 +10,14 @@
 
 #define SLACK_ANSWER_MAX (1u << 20)
 
-enum slack_how {
+enum slack_outcome {
     SLACK_DONE,
     SLACK_AGAIN,  /* it may go well another time */
     SLACK_REFUSED /* it will never: what was asked for is not there, or is not as it should be */
 };
 
 struct slack_result {
-    enum slack_how how;
+    enum slack_outcome how;
     json_t *body;    /* of what is done: an object, until the callback returns; of a hook or an upload NULL */
     char word[60];   /* what Slack calls the error; "": it has no word for it */
     char error[200]; /* a sentence; "": none */

@@ -28,7 +28,7 @@ struct slack {
 
 enum step { STEP_ASK, STEP_HOOK, STEP_LOOKUP, STEP_OPEN, STEP_ADDRESS, STEP_UPLOAD, STEP_POST, STEP_SHOW };
 
-struct slack_ask {
+struct slack_request {
     struct slack *s;
     enum step step;
     char *token;
@@ -73,7 +73,7 @@ void slack_free(struct slack *s)
     free(s);
 }
 
-void slack_ask_free(struct slack_ask *k)
+void slack_request_free(struct slack_request *k)
 {
     if (!k)
         return;
@@ -88,7 +88,7 @@ void slack_ask_free(struct slack_ask *k)
 static void on_answer(void *arg, const struct http_result *r);
 
 /* k->body goes out. type NULL: JSON. */
-static int send_body(struct slack_ask *k, const char *url, const char *type, bool with_token, struct str body,
+static int send_body(struct slack_request *k, const char *url, const char *type, bool with_token, struct str body,
                      struct err *err)
 {
     AUTO_BUF auth = BUF_INIT(8192);
@@ -111,7 +111,7 @@ static int send_body(struct slack_ask *k, const char *url, const char *type, boo
                      err);
 }
 
-static int send_method(struct slack_ask *k, enum step step, const char *method, const char *type, struct err *err)
+static int send_method(struct slack_request *k, enum step step, const char *method, const char *type, struct err *err)
 {
     AUTO_FREE char *url = mem_fmt("%s/%s", k->s->api, method);
 
@@ -141,7 +141,7 @@ static void put_words(struct json *j, const struct message *m)
         json_raw(j, "blocks", str_of(m->blocks));
 }
 
-static int send_post(struct slack_ask *k, struct err *err)
+static int send_post(struct slack_request *k, struct err *err)
 {
     struct json j = json_on(&k->body);
 
@@ -155,7 +155,7 @@ static int send_post(struct slack_ask *k, struct err *err)
     return send_method(k, STEP_POST, "chat.postMessage", NULL, err);
 }
 
-static int send_hook(struct slack_ask *k, const char *url, struct err *err)
+static int send_hook(struct slack_request *k, const char *url, struct err *err)
 {
     struct json j = json_on(&k->body);
     size_t n = strlen(k->s->hooks);
@@ -171,7 +171,7 @@ static int send_hook(struct slack_ask *k, const char *url, struct err *err)
     return send_body(k, url, NULL, false, buf_str(&k->body), err);
 }
 
-static int send_address(struct slack_ask *k, struct err *err)
+static int send_address(struct slack_request *k, struct err *err)
 {
     const struct message_file *f = &k->m->files[k->n_up];
     char length[32];
@@ -183,7 +183,7 @@ static int send_address(struct slack_ask *k, struct err *err)
     return send_method(k, STEP_ADDRESS, "files.getUploadURLExternal", FORM, err);
 }
 
-static int send_show(struct slack_ask *k, struct err *err)
+static int send_show(struct slack_request *k, struct err *err)
 {
     struct json j = json_on(&k->body);
 
@@ -206,7 +206,7 @@ static int send_show(struct slack_ask *k, struct err *err)
 
 /* ---- what was posted, and its files were not shown ---- */
 
-static bool was_posted(struct slack_ask *k)
+static bool was_posted(struct slack_request *k)
 {
     for (size_t i = 0; i < POSTED_MAX; i++)
         if (k->m->id && k->s->posted[i].id == k->m->id) {
@@ -217,7 +217,7 @@ static bool was_posted(struct slack_ask *k)
     return false;
 }
 
-static void keep_posted(struct slack_ask *k)
+static void keep_posted(struct slack_request *k)
 {
     size_t i = k->s->n_posted++ % POSTED_MAX;
 
@@ -229,14 +229,14 @@ static void keep_posted(struct slack_ask *k)
 /* ---- step by step ---- */
 
 /* The next file, the message, or its files: -errno ends it. */
-static int go_on(struct slack_ask *k, struct err *err)
+static int go_on(struct slack_request *k, struct err *err)
 {
     if (k->n_up < k->m->n_files && k->n_up < MESSAGE_FILES_MAX)
         return send_address(k, err);
     return was_posted(k) ? send_show(k, err) : send_post(k, err);
 }
 
-static int open_person(struct slack_ask *k, const char *user, struct err *err)
+static int open_person(struct slack_request *k, const char *user, struct err *err)
 {
     buf_reset(&k->body);
     form_add(&k->body, "users", user);
@@ -252,7 +252,7 @@ static bool upload_ok(const struct slack *s, const char *url)
     return str_starts(str_of(url), "https://") || (n && strncmp(url, s->api, n) == 0 && url[n] == '/');
 }
 
-static int upload(struct slack_ask *k, const struct slack_result *r, struct err *err)
+static int upload(struct slack_request *k, const struct slack_result *r, struct err *err)
 {
     const char *url = slack_text(r->body, "upload_url"), *id = slack_text(r->body, "file_id");
 
@@ -264,7 +264,7 @@ static int upload(struct slack_ask *k, const struct slack_result *r, struct err 
     return send_body(k, url, "Content-Type: application/octet-stream", false, k->m->files[k->n_up].bytes, err);
 }
 
-static int keep_channel(struct slack_ask *k, const char *id, struct err *err)
+static int keep_channel(struct slack_request *k, const char *id, struct err *err)
 {
     if (!id[0] || strlen(id) >= sizeof(k->channel))
         return err_set(err, -EPROTO, "Slack's answer has no channel");
@@ -273,7 +273,7 @@ static int keep_channel(struct slack_ask *k, const char *id, struct err *err)
 }
 
 /* 1: all is done. */
-static int next_step(struct slack_ask *k, const struct slack_result *r, struct err *err)
+static int next_step(struct slack_request *k, const struct slack_result *r, struct err *err)
 {
     int e;
 
@@ -303,7 +303,7 @@ static int next_step(struct slack_ask *k, const struct slack_result *r, struct e
 
 static void on_answer(void *arg, const struct http_result *h)
 {
-    struct slack_ask *k = arg;
+    struct slack_request *k = arg;
     struct slack_result r = {.how = SLACK_AGAIN};
     struct err err = {0};
     bool plain = k->step == STEP_HOOK || k->step == STEP_UPLOAD;
@@ -322,7 +322,7 @@ static void on_answer(void *arg, const struct http_result *h)
     if (next) {
         slack_done_fn *done = k->done;
         void *done_arg = k->arg;
-        slack_ask_free(k);
+        slack_request_free(k);
         done(done_arg, &r);
     }
     json_decref(r.body);
@@ -330,35 +330,35 @@ static void on_answer(void *arg, const struct http_result *h)
 
 /* ---- in ---- */
 
-static struct slack_ask *ask_new(struct slack *s, struct str token, slack_done_fn *done, void *arg)
+static struct slack_request *ask_new(struct slack *s, struct str token, slack_done_fn *done, void *arg)
 {
-    return NEW(struct slack_ask, .s = s, .token = mem_strn(token.p, token.len), .body = BUF_INIT(BODY_MAX),
+    return NEW(struct slack_request, .s = s, .token = mem_strn(token.p, token.len), .body = BUF_INIT(BODY_MAX),
                .done = done, .arg = arg);
 }
 
-static int begun(struct slack_ask **ret, struct slack_ask *k, int r)
+static int begun(struct slack_request **ret, struct slack_request *k, int r)
 {
     if (r < 0)
-        slack_ask_free(k);
+        slack_request_free(k);
     else
         *ret = k;
     return r;
 }
 
-int slack_ask(struct slack_ask **ret, struct slack *s, const char *method, struct str token, const char *name,
-              const char *value, slack_done_fn *done, void *arg, struct err *err)
+int slack_request(struct slack_request **ret, struct slack *s, const char *method, struct str token, const char *name,
+                  const char *value, slack_done_fn *done, void *arg, struct err *err)
 {
-    struct slack_ask *k = ask_new(s, token, done, arg);
+    struct slack_request *k = ask_new(s, token, done, arg);
 
     if (name)
         form_add(&k->body, name, value);
     return begun(ret, k, send_method(k, STEP_ASK, method, FORM, err));
 }
 
-int slack_post(struct slack_ask **ret, struct slack *s, struct str token, const char *to, const struct message *m,
+int slack_post(struct slack_request **ret, struct slack *s, struct str token, const char *to, const struct message *m,
                slack_done_fn *done, void *arg, struct err *err)
 {
-    struct slack_ask *k = ask_new(s, token, done, arg);
+    struct slack_request *k = ask_new(s, token, done, arg);
     const char *at = strchr(to, '@');
     int r;
 

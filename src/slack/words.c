@@ -3,12 +3,12 @@
 
 #include <ctype.h>
 
-#include "base/moment.h"
 #include "base/order.h"
+#include "base/time_text.h"
 
 #define SPAN_WORDS 4 /* "2 days 4 hours", "next friday 9:00 UTC" */
 
-bool say_is_one(struct str w, const char *words, int (*same)(const char *a, const char *b, size_t n))
+bool dialog_is_one(struct str w, const char *words, int (*same)(const char *a, const char *b, size_t n))
 {
     struct str rest = str_of(words), one;
 
@@ -20,7 +20,7 @@ bool say_is_one(struct str w, const char *words, int (*same)(const char *a, cons
 
 static bool is_any(struct str w, const char *words)
 {
-    return say_is_one(w, words, strncasecmp);
+    return dialog_is_one(w, words, strncasecmp);
 }
 
 /* ---- times ---- */
@@ -51,55 +51,55 @@ static bool parse_span(UNUSED const void *arg, struct str text, int64_t *ret)
 
     if (str_eq_nocase(text, "an hour") || str_eq_nocase(text, "a day"))
         ms = text.len == 5 ? 86400000 : 3600000;
-    else if (!letter || moment_span(text, "for", &ms, NULL) < 0 || ms <= 0)
+    else if (!letter || duration_parse(text, "for", &ms, NULL) < 0 || ms <= 0)
         return false;
     *ret = ms;
     return true;
 }
 
-bool say_span(struct str *rest, int64_t *ret)
+bool dialog_span(struct str *rest, int64_t *ret)
 {
     return longest(rest, parse_span, NULL, ret);
 }
 
 static bool parse_moment(const void *arg, struct str text, int64_t *ret)
 {
-    const struct say *s = arg;
+    const struct dialog *s = arg;
     int64_t ms;
 
-    if (!text.len || moment_parse(text, "from", s->ask.now_ms, s->ask.zone, &ms, NULL) < 0)
+    if (!text.len || time_parse(text, "from", s->ask.now_ms, s->ask.zone, &ms, NULL) < 0)
         return false;
     *ret = ms;
     return true;
 }
 
-bool say_moment(const struct say *s, struct str *rest, int64_t *ret)
+bool dialog_time(const struct dialog *s, struct str *rest, int64_t *ret)
 {
     return longest(rest, parse_moment, s, ret);
 }
 
-const char *say_when(struct say *s, int64_t at_ms)
+const char *dialog_when(struct dialog *s, int64_t at_ms)
 {
     char text[MOMENT_TEXT];
 
-    return say_keep(s, str_of(moment_zoned(at_ms, s->ask.zone, text)));
+    return dialog_keep(s, str_of(time_text_zoned(at_ms, s->ask.zone, text)));
 }
 
 /* ---- places ---- */
 
-bool say_is_node(const struct say *s, struct str name)
+bool dialog_is_node(const struct dialog *s, struct str name)
 {
     return s->ask.is_node && name.len && s->ask.is_node(s->ask.arg, name);
 }
 
-bool say_is_place(const struct say *s, struct str word, struct str *ret_node, struct str *ret_gpus)
+bool dialog_is_place(const struct dialog *s, struct str word, struct str *ret_node, struct str *ret_gpus)
 {
     const char *colon = memrchr(word.p ? word.p : "", ':', word.len);
 
     if (!colon)
         return false;
     struct str node = str_n(word.p, (size_t)(colon - word.p)), gpus = str_n(colon + 1, word.len - node.len - 1);
-    if (!gpus.len || !say_is_node(s, node) ||
+    if (!gpus.len || !dialog_is_node(s, node) ||
         ANY(gpus.len, i, !isdigit((unsigned char)gpus.p[i]) && !strchr(",-.*", gpus.p[i])))
         return false;
     *ret_node = node;
@@ -173,33 +173,34 @@ static bool skip_any(struct str *rest, const char *words)
     return true;
 }
 
-static bool time_clause(struct say *s, struct str word, struct str *rest, struct say_words *w, bool *ret_bad)
+static bool time_clause(struct dialog *s, struct str word, struct str *rest, struct dialog_words *w, bool *ret_bad)
 {
     *ret_bad = false;
     if (str_eq_nocase(word, "at"))
-        return say_moment(s, rest, &w->from_ms); /* else it is a place */
+        return dialog_time(s, rest, &w->from_ms); /* else it is a place */
     if (str_eq_nocase(word, "for")) {
         struct str after = *rest, one;
         int64_t n;
-        *ret_bad = !say_span(rest, &w->for_ms) && /* "wait for 2 h200" */
+        *ret_bad = !dialog_span(rest, &w->for_ms) && /* "wait for 2 h200" */
                    !(str_word(&after, &one) && (number_word(one, &n) || str_eq_nocase(one, "a")));
     } else if (is_any(word, "last past")) {
         int64_t ago; /* nobody asks for that yet */
-        *ret_bad = !skip_any(rest, "hour day week month") && !say_span(rest, &ago);
+        *ret_bad = !skip_any(rest, "hour day week month") && !dialog_span(rest, &ago);
     } else if (is_any(word, "from starting")) {
-        *ret_bad = !say_moment(s, rest, &w->from_ms);
+        *ret_bad = !dialog_time(s, rest, &w->from_ms);
     } else if (is_any(word, "until till")) {
-        *ret_bad = !say_moment(s, rest, &w->until_ms);
+        *ret_bad = !dialog_time(s, rest, &w->until_ms);
     } else {
         return false;
     }
     if (*ret_bad)
-        say_no(s, "I do not understand the time after '%.*s'. Examples: 4h, 2 days, tomorrow 9:00, 2026-11-20 14:00.",
-               STR_ARG(word));
+        dialog_no(s,
+                  "I do not understand the time after '%.*s'. Examples: 4h, 2 days, tomorrow 9:00, 2026-11-20 14:00.",
+                  STR_ARG(word));
     return true;
 }
 
-static bool gpu_word(struct say *s, struct str word, struct str *rest, struct say_words *w)
+static bool gpu_word(struct dialog *s, struct str word, struct str *rest, struct dialog_words *w)
 {
     static const char idle[] = "a an any some free gpu gpus please with of me and more now the card cards memory mem "
                                "each that are is";
@@ -226,11 +227,11 @@ static bool gpu_word(struct say *s, struct str word, struct str *rest, struct sa
     if (mem_word(word, &w->mem) || named(word, "model:", &w->model) || named(word, "node:", &w->node) ||
         named(word, "host:", &w->node))
         return true;
-    if (say_is_place(s, word, &node, &gpus)) { /* with those that came before it, if they stand side by side */
+    if (dialog_is_place(s, word, &node, &gpus)) { /* with those that came before it, if they stand side by side */
         w->places = w->places.len ? str_n(w->places.p, (size_t)(word.p + word.len - w->places.p)) : word;
         return true;
     }
-    if (say_is_node(s, word) || memchr(word.p, '*', word.len)) {
+    if (dialog_is_node(s, word) || memchr(word.p, '*', word.len)) {
         w->node = word;
         return true;
     }
@@ -238,7 +239,7 @@ static bool gpu_word(struct say *s, struct str word, struct str *rest, struct sa
 }
 
 /* A model as people write it: letters, digits, and nothing of the filter language. */
-static bool model_word(struct str word, struct say_words *w)
+static bool model_word(struct str word, struct dialog_words *w)
 {
     const char *end = w->model.p ? w->model.p + w->model.len : NULL;
 
@@ -249,12 +250,12 @@ static bool model_word(struct str word, struct say_words *w)
     return true;
 }
 
-bool say_words(struct say *s, struct str text, struct say_words *w)
+bool dialog_words(struct dialog *s, struct str text, struct dialog_words *w)
 {
     struct str rest = text, word;
     bool bad;
 
-    *w = (struct say_words){0};
+    *w = (struct dialog_words){0};
     while (str_word(&rest, &word)) {
         struct str here = str_n(word.p, (size_t)(rest.p + rest.len - word.p)), after = rest;
         while (word.len > 1 && strchr(",;?!.", word.p[word.len - 1]))
@@ -272,7 +273,7 @@ bool say_words(struct say *s, struct str text, struct say_words *w)
                 return false;
         } else if (gpu_word(s, word, &rest, w)) {
             continue;
-        } else if (looks_like_a_moment(word) && say_moment(s, &here, &w->from_ms)) {
+        } else if (looks_like_a_moment(word) && dialog_time(s, &here, &w->from_ms)) {
             rest = here;
         } else if (!w->for_ms && isdigit((unsigned char)word.p[0]) && parse_span(NULL, word, &w->for_ms)) {
             continue;

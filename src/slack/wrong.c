@@ -7,12 +7,12 @@
 
 /* ---- alerts ---- */
 
-void say_ask_alerts(struct say *s, UNUSED struct str rest)
+void dialog_query_alerts(struct dialog *s, UNUSED struct str rest)
 {
-    say_get(s, "/api/v1/alerts");
+    dialog_get(s, "/api/v1/alerts");
 }
 
-void say_silences(struct say *s, int64_t alert, const char *rule)
+void dialog_silences(struct dialog *s, int64_t alert, const char *rule)
 {
     char what[32], says[2][60], labels[2][60];
 
@@ -25,33 +25,33 @@ void say_silences(struct say *s, int64_t alert, const char *rule)
         snprintf(says[i], sizeof(says[i]), "silence %s for %dh by a button", what, hours);
         snprintf(labels[i], sizeof(labels[i]), "silence %s%s%d h", alert ? "" : what, alert ? "" : " ", hours);
     }
-    say_buttons(s, (struct say_button[]){{labels[0], says[0]}, {labels[1], says[1]}}, 2);
+    dialog_buttons(s, (struct dialog_button[]){{labels[0], says[0]}, {labels[1], says[1]}}, 2);
 }
 
-static void one_alert(struct say *s, json_t *row)
+static void one_alert(struct dialog *s, json_t *row)
 {
     json_t *quiet = json_object_get(row, "silenced");
-    int64_t since = say_int(row, "since");
+    int64_t since = dialog_int(row, "since");
     char span[24];
 
-    say_line(s, "%s: %s.%s%s%s", slack_text(row, "severity"), slack_text(row, "text"), quiet ? " Silenced by " : "",
-             quiet ? slack_text(quiet, "by") : "", quiet ? "." : "");
-    say_small(s, "%s, for %s%s%s", slack_text(row, "rule"), clock_span(MAX(0, s->ask.now_ms - since), span),
-              slack_text(row, "advice")[0] ? "; what to do: " : "", slack_text(row, "advice"));
+    dialog_line(s, "%s: %s.%s%s%s", slack_text(row, "severity"), slack_text(row, "text"), quiet ? " Silenced by " : "",
+                quiet ? slack_text(quiet, "by") : "", quiet ? "." : "");
+    dialog_small(s, "%s, for %s%s%s", slack_text(row, "rule"), clock_span(MAX(0, s->ask.now_ms - since), span),
+                 slack_text(row, "advice")[0] ? "; what to do: " : "", slack_text(row, "advice"));
     if (!quiet)
-        say_silences(s, say_int(row, "id"), "");
+        dialog_silences(s, dialog_int(row, "id"), "");
 }
 
-void say_tell_alerts(struct say *s, json_t *o)
+void dialog_reply_alerts(struct dialog *s, json_t *o)
 {
     json_t *list = json_object_get(o, "rows"), *row;
     size_t i, n = json_array_size(list);
     AUTO_BUF more = BUF_INIT(1u << 20);
 
     if (n)
-        say_head(s, "%zu %s", n, n == 1 ? "active alert" : "active alerts");
+        dialog_head(s, "%zu %s", n, n == 1 ? "active alert" : "active alerts");
     else
-        say_line(s, "No active alerts.");
+        dialog_line(s, "No active alerts.");
     json_array_foreach (list, i, row) {
         if (i < SHOWN)
             one_alert(s, row);
@@ -60,7 +60,7 @@ void say_tell_alerts(struct say *s, json_t *o)
                      slack_text(row, "text"));
     }
     if (more.len)
-        say_pre(s, "alerts", buf_str(&more));
+        dialog_pre(s, "alerts", buf_str(&more));
 }
 
 /* ---- silence ---- */
@@ -73,7 +73,7 @@ struct wanted {
 };
 
 /* "RULE [node] for 2h REASON", or the node alone. */
-static bool read_silence(struct say *s, struct str rest, struct wanted *w)
+static bool read_silence(struct dialog *s, struct str rest, struct wanted *w)
 {
     struct str word;
     bool timed = false;
@@ -84,15 +84,15 @@ static bool read_silence(struct say *s, struct str rest, struct wanted *w)
         if (word.p[0] == '#' && str_int(str_n(word.p + 1, word.len - 1), &w->alert))
             continue;
         if (str_eq_nocase(word, "for"))
-            timed = say_span(&rest, &w->for_ms);
-        else if (say_is_one(word, "until till", strncasecmp))
-            timed = say_moment(s, &rest, &w->until_ms);
-        else if (say_is_one(word, "on of at", strncasecmp))
+            timed = dialog_span(&rest, &w->for_ms);
+        else if (dialog_is_one(word, "until till", strncasecmp))
+            timed = dialog_time(s, &rest, &w->until_ms);
+        else if (dialog_is_one(word, "on of at", strncasecmp))
             continue;
-        else if (!w->node.len && (say_is_node(s, word) || say_is_place(s, word, &node, &gpus)))
+        else if (!w->node.len && (dialog_is_node(s, word) || dialog_is_place(s, word, &node, &gpus)))
             w->node = word;
         else if (!w->rule.len)
-            w->rule = say_is_one(word, "all everything alerts", strncasecmp) ? STR("*") : word;
+            w->rule = dialog_is_one(word, "all everything alerts", strncasecmp) ? STR("*") : word;
         else if (!w->node.len && memchr(word.p, '*', word.len))
             w->node = word;
         else
@@ -102,16 +102,16 @@ static bool read_silence(struct say *s, struct str rest, struct wanted *w)
     if (str_skip(&w->reason, "because "))
         w->reason = str_trim(w->reason);
     if (!timed || (!w->rule.len && !w->node.len && w->alert < 1))
-        return say_no(s,
-                      "Which alerts, for how long and why? Example: `silence node-down dgx2 for 2h new fans`. `alerts` "
-                      "lists active alerts.");
+        return dialog_no(s, "Which alerts, for how long and why? Example: `silence node-down dgx2 for 2h new fans`. "
+                            "`alerts` "
+                            "lists active alerts.");
     if (!w->reason.len)
-        return say_no(s, "A reason is required: `silence %.*s%s%.*s for 2h new fans`.", STR_ARG(w->rule),
-                      w->rule.len && w->node.len ? " " : "", STR_ARG(w->node));
+        return dialog_no(s, "A reason is required: `silence %.*s%s%.*s for 2h new fans`.", STR_ARG(w->rule),
+                         w->rule.len && w->node.len ? " " : "", STR_ARG(w->node));
     return true;
 }
 
-static void put_silence(struct say *s, const struct wanted *w)
+static void put_silence(struct dialog *s, const struct wanted *w)
 {
     AUTO_BUF body = BUF_INIT(8192);
     struct json j = json_on(&body);
@@ -121,33 +121,33 @@ static void put_silence(struct say *s, const struct wanted *w)
     buf_addf(&span, "%lldm",
              (long long)MAX(1, ((w->for_ms ? w->for_ms : w->until_ms - s->ask.now_ms) + 59999) / 60000));
     json_obj(&j, NULL);
-    say_member(&j, "rule", w->rule);
-    say_member(&j, "node", w->node);
-    say_member(&j, "person", w->person);
+    dialog_member(&j, "rule", w->rule);
+    dialog_member(&j, "node", w->node);
+    dialog_member(&j, "person", w->person);
     json_str(&j, "for", buf_str(&span));
     json_str(&j, "reason", str_n(w->reason.p, MIN(w->reason.len, 200u)));
     json_end_obj(&j);
-    say_call(s, "POST", "/api/v1/silences", &body);
+    dialog_call(s, "POST", "/api/v1/silences", &body);
 }
 
-void say_ask_silence(struct say *s, struct str rest)
+void dialog_query_silence(struct dialog *s, struct str rest)
 {
     struct wanted w;
 
     if (!read_silence(s, rest, &w))
         return;
-    s->what = say_keep(s, rest);
-    say_get(s, w.alert ? "/api/v1/alerts?state=all" : "/api/v1/alerts/rules"); /* is there such a one? */
+    s->what = dialog_keep(s, rest);
+    dialog_get(s, w.alert ? "/api/v1/alerts?state=all" : "/api/v1/alerts/rules"); /* is there such a one? */
 }
 
 /* What an alert is of: its rule, and where or whose it is. */
-static void silence_one(struct say *s, json_t *rows, struct wanted *w)
+static void silence_one(struct dialog *s, json_t *rows, struct wanted *w)
 {
     size_t i;
     json_t *row;
 
     json_array_foreach (rows, i, row) {
-        if (say_int(row, "id") != w->alert)
+        if (dialog_int(row, "id") != w->alert)
             continue;
         w->rule = str_of(slack_text(row, "rule"));
         w->node = str_of(slack_text(row, "place"));
@@ -155,10 +155,10 @@ static void silence_one(struct say *s, json_t *rows, struct wanted *w)
         put_silence(s, w);
         return;
     }
-    say_no(s, "Alert %lld no longer exists. `alerts` lists active alerts.", (long long)w->alert);
+    dialog_no(s, "Alert %lld no longer exists. `alerts` lists active alerts.", (long long)w->alert);
 }
 
-static void check_rule(struct say *s, struct str body)
+static void check_rule(struct dialog *s, struct str body)
 {
     json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
     json_t *row;
@@ -184,13 +184,13 @@ static void check_rule(struct say *s, struct str body)
     else if (!w.rule.len || known)
         put_silence(s, &w);
     else if (near[0])
-        say_no(s, "There is no rule and no node '%.*s'. Did you mean %s?", SAY_ARG(w.rule), near);
+        dialog_no(s, "There is no rule and no node '%.*s'. Did you mean %s?", DIALOG_ARG(w.rule), near);
     else
-        say_no(s, "There is no rule and no node '%.*s'. `alerts` lists active alerts with their rules.",
-               SAY_ARG(w.rule));
+        dialog_no(s, "There is no rule and no node '%.*s'. `alerts` lists active alerts with their rules.",
+                  DIALOG_ARG(w.rule));
 }
 
-void say_tell_silence(struct say *s, size_t call, struct str body)
+void dialog_reply_silence(struct dialog *s, size_t call, struct str body)
 {
     if (call == 0) {
         check_rule(s, body);
@@ -198,31 +198,31 @@ void say_tell_silence(struct say *s, size_t call, struct str body)
     }
     json_auto_t *o = json_loadb(body.p, body.len, 0, NULL);
     const char *rule = slack_text(o, "rule"), *node = slack_text(o, "node");
-    int64_t id = say_int(o, "id");
+    int64_t id = dialog_int(o, "id");
     char says[40];
 
-    say_line(s, "Muted: %s%s%s until %s: %s", rule[0] && strcmp(rule, "*") != 0 ? rule : "anything",
-             node[0] ? " on " : "", node, say_when(s, say_int(o, "until")), slack_text(o, "reason"));
-    say_small(s, "By %s; `unsilence %lld` ends it.", slack_text(o, "by"), (long long)id);
+    dialog_line(s, "Muted: %s%s%s until %s: %s", rule[0] && strcmp(rule, "*") != 0 ? rule : "anything",
+                node[0] ? " on " : "", node, dialog_when(s, dialog_int(o, "until")), slack_text(o, "reason"));
+    dialog_small(s, "By %s; `unsilence %lld` ends it.", slack_text(o, "by"), (long long)id);
     snprintf(says, sizeof(says), "unsilence %lld", (long long)id);
-    say_buttons(s, &(struct say_button){"end the silence", says}, 1);
+    dialog_buttons(s, &(struct dialog_button){"end the silence", says}, 1);
 }
 
-void say_ask_unsilence(struct say *s, struct str rest)
+void dialog_query_unsilence(struct dialog *s, struct str rest)
 {
     AUTO_BUF target = BUF_INIT(128);
     struct str w = str_trim(rest);
     int64_t id;
 
     if (!str_int(w, &id) || id < 1) {
-        say_no(s, "Which silence? Example: `unsilence 3`. `alerts` and the page list silences.");
+        dialog_no(s, "Which silence? Example: `unsilence 3`. `alerts` and the page list silences.");
         return;
     }
     buf_addf(&target, "/api/v1/silences/%lld", (long long)id);
-    say_call(s, "DELETE", target.p, NULL);
+    dialog_call(s, "DELETE", target.p, NULL);
 }
 
-void say_tell_unsilence(struct say *s, UNUSED json_t *o)
+void dialog_reply_unsilence(struct dialog *s, UNUSED json_t *o)
 {
-    say_line(s, "The silence has ended.");
+    dialog_line(s, "The silence has ended.");
 }

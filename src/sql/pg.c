@@ -69,7 +69,7 @@ static int code_of(const char *state)
     return -EIO;
 }
 
-int pg_keep_why(struct pg_db *d, int code, const char *text)
+int pg_set_error(struct pg_db *d, int code, const char *text)
 {
     struct str rest = str_of(text), line = STR("");
 
@@ -93,7 +93,7 @@ static int keep_failure(struct pg_db *d, const PGresult *res)
     int code = pg_is_lost(d) ? -ENOTCONN : code_of(state ? state : "");
 
     d->over |= code == -ENOTCONN;
-    return pg_keep_why(d, code, text ? text : d->pq.error(d->c));
+    return pg_set_error(d, code, text ? text : d->pq.error(d->c));
 }
 
 static int fail(struct db *db, int code, const char *doing, struct err *err)
@@ -108,7 +108,7 @@ static int fail(struct db *db, int code, const char *doing, struct err *err)
     return err_set(err, code, "cannot %s '%s': %s", doing, d->place, why);
 }
 
-void pg_hear_notice(void *arg, const PGresult *res)
+void pg_on_notice(void *arg, const PGresult *res)
 {
     struct pg_db *d = arg;
     const char *how = d->pq.error_field(res, PG_DIAG_SEVERITY_NONLOCALIZED);
@@ -173,7 +173,7 @@ static int finish_exec(struct pg_db *d, PGresult *res, const char *command)
     int r = how == PGRES_COMMAND_OK || how == PGRES_TUPLES_OK ? 0 : keep_failure(d, res);
 
     if (r == 0 && command && strcmp(d->pq.command(res), command) != 0) /* the server reports success */
-        r = pg_keep_why(d, -EIO, "something in the transaction had failed");
+        r = pg_set_error(d, -EIO, "something in the transaction had failed");
     d->pq.clear(res);
     return r;
 }
@@ -210,7 +210,7 @@ static int exec_all(struct db *db, const char *sql)
 
 /* ---- transactions ---- */
 
-void pg_look_for_pool(struct pg_db *d)
+void pg_detect_pooler(struct pg_db *d)
 {
     int64_t pid = 0;
 
@@ -239,10 +239,10 @@ static int connect_again(struct pg_db *d)
     d->connections++;
     d->pq.nonblocking(d->c, 1);
     if (pg_is_lost(d))
-        return pg_keep_why(d, -ENOTCONN, d->pq.error(d->c));
+        return pg_set_error(d, -ENOTCONN, d->pq.error(d->c));
     bool hung = d->hung;
-    d->hung = false; /* pg_look_for_pool comes first */
-    pg_look_for_pool(d);
+    d->hung = false; /* pg_detect_pooler comes first */
+    pg_detect_pooler(d);
     d->hung = hung;
     return 0;
 }
@@ -273,7 +273,7 @@ static int check_hung(struct pg_db *d)
 
     d->pq.clear(res);
     if (waits)
-        return pg_keep_why(d, -ECANCELED, "its standby does not confirm what was written");
+        return pg_set_error(d, -ECANCELED, "its standby does not confirm what was written");
     d->hung = pg_is_lost(d);
     return 0;
 }
@@ -332,7 +332,7 @@ static int commit(struct db *db)
     if (r < 0)
         return r;
     d->in = false;
-    return d->unsure ? pg_keep_why(d, -ECANCELED, "the standby may not have it") : 0;
+    return d->unsure ? pg_set_error(d, -ECANCELED, "the standby may not have it") : 0;
 }
 
 static void drop_rows(struct pg_stmt *s);
@@ -536,7 +536,7 @@ static int start(struct pg_stmt *s)
     s->running = true;
     if (!d->pq.single_row(d->c)) { /* all of its rows would arrive together */
         drop_rows(s);
-        return pg_keep_why(d, -EIO, "libpq does not give rows one by one");
+        return pg_set_error(d, -EIO, "libpq does not give rows one by one");
     }
     return 0;
 }
@@ -776,7 +776,7 @@ const struct db_engine pg_engine = {
     .used_bytes = pg_used_bytes,
     .give_back = give_back,
     .read_part = pg_read_part,
-    .own_tables = pg_own_tables,
+    .own_tables = pg_lock_tables,
     .get_version = pg_get_version,
     .set_version = pg_set_version,
     .columns = "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass(?1) AND attnum > 0"

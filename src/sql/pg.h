@@ -26,7 +26,7 @@ static inline bool pg_is(const struct db *db)
 /* The statements that create the tables of a kind. */
 void pg_print_tables(const struct db_kind *kind, struct buf *out);
 /* Starts a transaction in which no other client creates, changes or drops tables. */
-int pg_own_tables(struct db *db);
+int pg_lock_tables(struct db *db);
 /* A value of a type by its number, in PostgreSQL's binary form; it must live until the step. */
 void pg_bind_as(struct db_stmt *st, int place, uint32_t type, struct str bytes);
 /*

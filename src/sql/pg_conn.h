@@ -40,10 +40,10 @@ struct pg_db {
 int pg_open(struct db **ret, const char *url, const struct db_kind *kind, enum db_mode mode, struct err *err);
 void pg_close(struct db *db);
 
-int pg_keep_why(struct pg_db *d, int code, const char *text); /* keeps the first line as the message; returns code */
+int pg_set_error(struct pg_db *d, int code, const char *text); /* keeps the first line as the message; returns code */
 bool pg_is_lost(const struct pg_db *d);
-void pg_hear_notice(void *arg, const PGresult *res); /* arg: struct pg_db */
-void pg_look_for_pool(struct pg_db *d); /* pgbouncer and similar poolers report an invented process id to the client */
+void pg_on_notice(void *arg, const PGresult *res); /* arg: struct pg_db */
+void pg_detect_pooler(struct pg_db *d); /* pgbouncer and similar poolers report an invented process id to the client */
 
 int pg_read_part(struct db *db, const char *table, int64_t id, size_t off, size_t len, void *to); /* db_read_part */
 void pg_forget_parts(struct pg_db *d); /* they were of another snapshot */

@@ -11,7 +11,7 @@
 static int fail_connect(struct pg_db *d, struct err *err)
 {
     bool needs = d->pq.needs_password(d->c);
-    int code = pg_keep_why(d, needs || d->pq.used_password(d->c) ? -EACCES : -ENOTCONN, d->pq.error(d->c));
+    int code = pg_set_error(d, needs || d->pq.used_password(d->c) ? -EACCES : -ENOTCONN, d->pq.error(d->c));
 
     return err_set(err, code, "cannot connect to '%s': %s%s", d->place, d->why,
                    needs ? "; it wants a password, and none was given" : "");
@@ -28,9 +28,9 @@ static int connect_first(struct pg_db *d, const char *url, struct err *err)
     d->connections = 1;
     if (pg_is_lost(d))
         return fail_connect(d, err);
-    d->pq.on_notice(d->c, pg_hear_notice, d);
+    d->pq.on_notice(d->c, pg_on_notice, d);
     d->pq.nonblocking(d->c, 1);
-    pg_look_for_pool(d);
+    pg_detect_pooler(d);
     return 0;
 }
 

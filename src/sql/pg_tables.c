@@ -39,7 +39,7 @@ int pg_has_room(struct db *db, struct err *err)
     return r == -ENOTCONN || r == -ECANCELED ? r : 1;
 }
 
-int pg_own_tables(struct db *db)
+int pg_lock_tables(struct db *db)
 {
     int r = db_begin(db, true);
 
@@ -71,7 +71,7 @@ int pg_add_later(struct db *db, const struct db_kind *kind)
 
     if (r <= 0)
         return r;
-    r = pg_own_tables(db);
+    r = pg_lock_tables(db);
     if (r < 0)
         return r;
     r = lacks_function(db, kind->pg_later_has); /* another process may have been first */

@@ -265,7 +265,7 @@ static int send_log(struct archiver *x, int64_t log, struct err *err)
     log_reader_close(g.l);
     FREE_ALL(g.keys, g.rows);
     if (r == -EUCLEAN && !x->rows) { /* keep it for a manual recovery; continue with the other logs */
-        log_set_aside(x->dir, log, NULL);
+        log_quarantine(x->dir, log, NULL);
         r = 0;
     }
     if (r == 0 || r == -ENOENT)

@@ -29,9 +29,9 @@ struct archive_name {
     int64_t after[2], upto[2];
 };
 
-struct archive_ask {
-    const struct history_ask *ask; /* its devices, metrics, fields and step */
-    int64_t from_ms, to_ms;        /* [from, to); from is the start of bin 0 */
+struct archive_query {
+    const struct bins_query *ask; /* its devices, metrics, fields and step */
+    int64_t from_ms, to_ms;       /* [from, to); from is the start of bin 0 */
     const struct archive_name *names;
     size_t n_names;
 };
@@ -59,7 +59,7 @@ struct archive {
     /*
      * Runs several queries; all have the same step and span. Returns -E2BIG, -ECANCELED, or -EIO with a message in err.
      */
-    int (*bins)(struct archive *a, const struct archive_ask *v, size_t n, const struct archive_out *out,
+    int (*bins)(struct archive *a, const struct archive_query *v, size_t n, const struct archive_out *out,
                 struct err *err);
 };
 

@@ -61,7 +61,7 @@ struct chunks {
     char node[NODE_KEY_MAX]; /* the last node looked up in this transaction; empty: none */
     int64_t node_id;
     uint64_t commits;
-    _Atomic uint64_t *told; /* chunks_tell */
+    _Atomic uint64_t *told; /* chunks_set_counter */
     int64_t takeovers;      /* chunks_expect */
     bool later;             /* chunks_begin_later() was called, and no read followed yet */
     int64_t later_version;
@@ -147,7 +147,7 @@ int chunks_lock(struct chunks *c)
     return pg_is(c->db) ? db_run(db_stmt(&c->st, C_CHANGED)) : 0; /* SQLite has only one writer */
 }
 
-void chunks_tell(struct chunks *c, _Atomic uint64_t *changes)
+void chunks_set_counter(struct chunks *c, _Atomic uint64_t *changes)
 {
     c->told = changes;
 }

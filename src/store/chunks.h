@@ -38,7 +38,7 @@ int chunks_version(struct chunks *c, int64_t *ret); /* changes when another conn
 void chunks_rollback(struct chunks *c);             /* also ends a read transaction */
 uint64_t chunks_commits(const struct chunks *c);    /* number of write transactions of this connection */
 /* Increments *changes for other threads on every new version of the file, even if its content is the same. */
-void chunks_tell(struct chunks *c, _Atomic uint64_t *changes);
+void chunks_set_counter(struct chunks *c, _Atomic uint64_t *changes);
 void chunks_tidy(struct chunks *c, bool all); /* checkpoint */
 
 struct chunk_row {

@@ -328,7 +328,7 @@ static int compact_log(struct compact *c, int64_t log, int64_t upto, struct err 
     log_reader_close(x.l);
     if (r == 0 && x.bad) {
         c->damaged++;
-        log_set_aside(c->dir, log, NULL);
+        log_quarantine(c->dir, log, NULL);
     }
     if (r == 0 && !c->rows)
         writer_compacted(c->w, log);
@@ -702,14 +702,14 @@ static int open_db(struct compact *c, struct err *err)
         c->db = NULL;
     }
     if (r == -ENOENT) {
-        r = aside_miss(c->dir, "history.db");
+        r = quarantine_note_missing(c->dir, "history.db");
         return r < 0 ? err_set(err, r, "cannot note that '%s' is missing: %s", path, strerror(-r))
                      : begin_anew(c, why.msg, "", err);
     }
     if (r != -ENODATA)
         r = chunks_open(&c->db, c->dir, DB_WRITE, &why);
     if (r == -EUCLEAN || r == -EINVAL || r == -ENODATA) {
-        r = aside_put(c->dir, "history.db", to);
+        r = quarantine_file(c->dir, "history.db", to);
         return r < 0 ? err_set(err, r, "cannot set the damaged '%s' aside: %s", path, strerror(-r))
                      : begin_anew(c, why.msg, to, err);
     }
@@ -738,7 +738,7 @@ int compact_open(struct compact **ret, const struct store_conf *conf, struct wri
         c->table = table_new();
         c->writer = chunk_writer_new();
         writer_set_history(w, chunks_file_bytes(c->dir), 0, &(struct err){0});
-        chunks_tell(c->db, writer_history_versions(w));
+        chunks_set_counter(c->db, writer_history_versions(w));
         r = thread_start(&c->thread, NULL, compact_main, c);
         c->running = r == 0;
         if (r < 0)

@@ -133,8 +133,8 @@ static int group_may(struct store_op *op, struct records *r, struct group_led *l
     code = records_leads(r, op->epoch);
     if (code == 1)
         led->leader = op->epoch;
-    else if (code == 0 && op_is_told(op))
-        ((struct op_told *)op)->result = -ESTALE;
+    else if (code == 0 && op_has_callback(op))
+        ((struct op_callback *)op)->result = -ESTALE;
     return code;
 }
 
@@ -366,7 +366,7 @@ static void group_sort_out(struct commit_group *g, struct op_append *a, const st
 {
     for (size_t i = 0; i < a->n; i++) {
         struct op_batch *b = &a->v[i];
-        b->known = b->put && !rows_log_took(log, b->row);
+        b->known = b->put && !rows_log_accepted(log, b->row);
         g->bytes += b->put && !b->known ? b->b.bytes.len : 0;
         g->put -= b->known;
         g->repeats += b->known;

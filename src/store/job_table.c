@@ -114,7 +114,7 @@ static void newest_add(struct newest *w, const struct job_fact *j)
         newest_cut(w);
 }
 
-static struct db_stmt *ask_stmt(struct records *r, const struct job_ask *ask)
+static struct db_stmt *ask_stmt(struct records *r, const struct job_query *ask)
 {
     struct db_stmt *st;
 
@@ -136,7 +136,7 @@ static struct db_stmt *ask_stmt(struct records *r, const struct job_ask *ask)
     return db_stmt(&r->st, R_JOBS);
 }
 
-static int ask_class(struct records *r, const struct job_ask *ask, int class, struct newest *w, struct err *err)
+static int ask_class(struct records *r, const struct job_query *ask, int class, struct newest *w, struct err *err)
 {
     struct db_stmt *st = ask_stmt(r, ask);
     size_t found = 0;
@@ -169,12 +169,12 @@ int records_has_jobs(struct records *r, struct err *err)
     return code < 0 ? code : there != 0;
 }
 
-int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
+int records_jobs(struct records *r, const struct job_query *ask, void (*each)(void *arg, const struct job_fact *j),
                  void *arg, struct err *err)
 {
     struct newest w = {.limit = MAX(ask->limit, 1u), .least_ms = INT64_MIN};
-    int64_t there = -1;                /* a bit for each class that has jobs */
-    int code = records_moment(r, err); /* one snapshot: no job changes its class meanwhile */
+    int64_t there = -1;                        /* a bit for each class that has jobs */
+    int code = records_begin_snapshot(r, err); /* one snapshot: no job changes its class meanwhile */
 
     if (code == 0)
         code = MIN(db_one(db_stmt(&r->st, R_JOB_CLASSES), &there, err), 0);

@@ -53,7 +53,7 @@ char *log_path(const char *dir, int64_t n)
 /* "log-12.db" gives 12; with_aside also accepts "log-12.db.damaged" and "log-12.db.damaged.2". */
 static bool log_number(const char *name, bool with_aside, int64_t *ret)
 {
-    size_t aside = with_aside ? aside_of(name) : 0;
+    size_t aside = with_aside ? quarantine_name_length(name) : 0;
     struct str s = aside ? str_n(name, aside) : str_of(name);
     int64_t n;
 
@@ -90,11 +90,11 @@ int log_list(const char *dir, int64_t **ret, size_t *ret_n, int64_t *ret_last, s
     return 0;
 }
 
-int log_set_aside(const char *dir, int64_t n, char ret[ASIDE_NAME])
+int log_quarantine(const char *dir, int64_t n, char ret[ASIDE_NAME])
 {
     AUTO_FREE char *name = mem_fmt("log-%" PRId64 ".db", n);
 
-    return aside_put(dir, name, ret);
+    return quarantine_file(dir, name, ret);
 }
 
 int log_unlink(const char *dir, int64_t n)

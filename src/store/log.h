@@ -14,8 +14,8 @@
 #pragma once
 
 #include "sql/db.h"
-#include "store/aside.h"
 #include "store/index.h"
+#include "store/quarantine.h"
 #include "store/samples.h"
 
 struct log_sum {
@@ -84,6 +84,6 @@ char *log_path(const char *dir, int64_t n); /* the caller frees it */
  * quarantined files.
  */
 int log_list(const char *dir, int64_t **ret, size_t *ret_n, int64_t *ret_last, struct err *err);
-int log_set_aside(const char *dir, int64_t n, char ret[ASIDE_NAME]); /* see aside_put() */
-int log_unlink(const char *dir, int64_t n);                          /* returns 0 also if the file did not exist */
+int log_quarantine(const char *dir, int64_t n, char ret[ASIDE_NAME]); /* see quarantine_file() */
+int log_unlink(const char *dir, int64_t n);                           /* returns 0 also if the file did not exist */
 int64_t log_file_bytes(const char *dir, int64_t n);

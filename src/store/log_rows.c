@@ -115,7 +115,7 @@ static void make_day(struct batch_rows *x, int64_t day)
              "SET LOCAL lock_timeout = 2000; CREATE TABLE IF NOT EXISTS %s PARTITION OF batch FOR VALUES FROM ('%s') "
              "TO ('%s')",
              name, from, to);
-    if (pg_own_tables(x->db) == 0) /* another hub may create it concurrently: then it exists now */
+    if (pg_lock_tables(x->db) == 0) /* another hub may create it concurrently: then it exists now */
         db_end(x->db, db_exec(x->db, sql));
 }
 
@@ -146,7 +146,7 @@ static int drop_day(struct batch_rows *x, const char *name)
 
     if (r < 0 || any)
         return r;
-    r = pg_own_tables(x->db);
+    r = pg_lock_tables(x->db);
     if (r == 0)
         r = db_exec(x->db, lock);
     if (r == 0)
@@ -324,7 +324,7 @@ int rows_log_send(struct rows_log *l)
     return r == 0 && db_changes(l->x->db) == 0 ? -ESTALE : r;
 }
 
-bool rows_log_took(const struct rows_log *l, int64_t row)
+bool rows_log_accepted(const struct rows_log *l, int64_t row)
 {
     return row > l->first && (size_t)(row - l->first) <= l->n_took && l->took[row - l->first - 1];
 }

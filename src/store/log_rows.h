@@ -39,7 +39,7 @@ void rows_log_reset(struct rows_log *l); /* discards the queued batches */
 int64_t rows_log_put(struct rows_log *l, struct index_node *node, const struct store_batch *b);
 /* Within a transaction: sends all batches put since the reset. Returns -ESTALE if the log is no longer ours. */
 int rows_log_send(struct rows_log *l);
-bool rows_log_took(const struct rows_log *l, int64_t row); /* false: the batch was stored already */
+bool rows_log_accepted(const struct rows_log *l, int64_t row); /* false: the batch was stored already */
 /* Reports the outcome of the transaction; committed false: the batches count as not put. */
 void rows_log_done(struct rows_log *l, bool committed);
 

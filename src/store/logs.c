@@ -145,7 +145,7 @@ static int logs_seal(struct logs *g, struct index_node *const *nodes, size_t n, 
 static int logs_aside(struct logs *g, int64_t n, struct err *why, struct err *err)
 {
     char to[ASIDE_NAME];
-    int r = log_set_aside(g->dir, n, to);
+    int r = log_quarantine(g->dir, n, to);
 
     if (r < 0)
         return err_set(err, r, "cannot set the damaged '%s/log-%lld.db' aside: %s", g->dir, (long long)n, strerror(-r));
@@ -329,7 +329,7 @@ int64_t logs_number(const struct logs *g)
     return s ? s->n : 0;
 }
 
-void logs_set_aside(struct logs *g)
+void logs_quarantine(struct logs *g)
 {
     int64_t n = logs_number(g);
 
@@ -340,7 +340,7 @@ void logs_set_aside(struct logs *g)
     }
     log_close(g->cur);
     g->cur = NULL;
-    if (log_set_aside(g->dir, n, NULL) == 0)
+    if (log_quarantine(g->dir, n, NULL) == 0)
         g->damaged++;
 }
 

@@ -31,7 +31,7 @@ struct log *logs_file(struct logs *g);
 struct rows_log *logs_rows(struct logs *g);
 int64_t logs_number(const struct logs *g); /* number of the current log; 0 if none */
 /* quarantines the damaged current log; on PostgreSQL abandons it, and a new one follows */
-void logs_set_aside(struct logs *g);
+void logs_quarantine(struct logs *g);
 
 bool logs_full(const struct logs *g); /* the current log should be sealed */
 bool logs_any(const struct logs *g);  /* the current log has any rows */

@@ -53,7 +53,7 @@ int64_t records_file_bytes(const char *dir)
     return db_file_bytes(path);
 }
 
-void records_look(const char *dir, int64_t ret[4])
+void records_stat(const char *dir, int64_t ret[4])
 {
     static const char *const tails[] = {"", "-wal"};
 
@@ -114,7 +114,7 @@ int records_begin(struct records *r, struct err *err)
     return code < 0 ? records_fail(r, code, err) : 0;
 }
 
-int records_moment(struct records *r, struct err *err)
+int records_begin_snapshot(struct records *r, struct err *err)
 {
     int code = db_begin(r->db, false);
 

@@ -15,7 +15,7 @@ struct records;
 int records_open(struct records **ret, const char *dir, enum db_mode mode, struct err *err);
 void records_close(struct records *r);
 int64_t records_file_bytes(const char *dir);
-void records_look(const char *dir, int64_t ret[4]); /* mtimes (ms) and sizes of its two files */
+void records_stat(const char *dir, int64_t ret[4]); /* mtimes (ms) and sizes of its two files */
 struct db *records_db(struct records *r);           /* for other writes in the same transaction */
 
 bool records_half_moved(struct records *r); /* an unfinished `muster store move` wrote to it */
@@ -94,8 +94,8 @@ int records_take_note(struct records *r, int32_t kind, int64_t id, int64_t *ret_
                       struct err *err);
 int records_get_blob(struct records *r, const char *node, uint64_t id, struct buf *ret, struct err *err);
 /* Sets ret except for its fact, whose id goes to *ret_facts. Returns 1, 0 (only hung_since_ms is known) or -errno. */
-struct node_was;
-int records_node_at(struct records *r, const char *node, int64_t at_ms, struct node_was *ret, uint64_t *ret_facts,
+struct node_at;
+int records_node_at(struct records *r, const char *node, int64_t at_ms, struct node_at *ret, uint64_t *ret_facts,
                     struct err *err);
 /*
  * Passes the facts that were current then and their start. Empty bytes: the blob is stored under an older key of the
@@ -107,7 +107,7 @@ int records_facts_at(struct records *r, const char *node, int64_t at_ms,
 int records_get(struct records *r, const struct store_get *g, struct err *err); /* 1, 0, -errno */
 int records_each(struct records *r, const struct store_each *e, struct err *err);
 int records_has_jobs(struct records *r, struct err *err); /* see store_has_jobs() */
-int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
+int records_jobs(struct records *r, const struct job_query *ask, void (*each)(void *arg, const struct job_fact *j),
                  void *arg, struct err *err);
 
 int records_put_node(struct records *r, const struct store_node *n);

@@ -177,7 +177,7 @@ static int give_row(void *arg, const struct store_batch *b, int64_t log, int64_t
     return to->each(to->arg, &now);
 }
 
-int newest_of_rows(struct batch_rows *x, const struct newest_ask *ask, const struct newest_to *to, struct err *err)
+int newest_of_rows(struct batch_rows *x, const struct newest_query *ask, const struct newest_to *to, struct err *err)
 {
     return rows_newest(x, ask->back_ms, ask->max, give_row, (void *)to, err);
 }

@@ -14,7 +14,7 @@ struct newest_to { /* receiver of the batches */
     int (*each)(void *arg, const struct store_batch *b);
     void *arg;
 };
-int newest_of_rows(struct batch_rows *x, const struct newest_ask *ask, const struct newest_to *to, struct err *err);
+int newest_of_rows(struct batch_rows *x, const struct newest_query *ask, const struct newest_to *to, struct err *err);
 int newest_each(const char *dir, const struct log_ref *logs, size_t n_logs, const struct alias *aliases,
                 size_t n_aliases, int64_t back_ms, size_t max, int (*each)(void *arg, const struct store_batch *b),
                 void *arg, struct err *err);

@@ -57,7 +57,7 @@ struct op_usage { /* a usage_put as text: see op_usage_get() */
     size_t n;
     char bytes[];
 };
-struct op_told { /* an operation that may have a result: done gets it */
+struct op_callback { /* an operation that may have a result: done gets it */
     struct store_op op;
     store_done_fn *done;
     void *arg;
@@ -65,19 +65,19 @@ struct op_told { /* an operation that may have a result: done gets it */
 };
 
 struct op_records { /* all of them are written, or none */
-    struct op_told told;
+    struct op_callback told;
     enum store_kind of;
     size_t n;
     char bytes[]; /* each in the format of record_pack() */
 };
 
 struct op_job_change {
-    struct op_told told;
+    struct op_callback told;
     struct job_change change; /* its strings are behind the op */
 };
 
 /* Whether the operation has a result. Operations without one are retried. */
-static inline bool op_is_told(const struct store_op *op)
+static inline bool op_has_callback(const struct store_op *op)
 {
     enum store_kind of = op->kind == OP_RECORDS ? ((const struct op_records *)op)->of : STORE_TABLES;
 

@@ -525,7 +525,7 @@ static int read_once(struct reading *g, bool last_try, struct err *err)
         if (x->p->w)
             n->n_rows = writer_rows(x->p->w, n->key, &n->rows, &n->rows_from);
     }
-    if (!past_session_stands(x))
+    if (!past_session_is_valid(x))
         return -EAGAIN;
     if (g->r->chunks)
         r = read_chunks(g);
@@ -617,7 +617,7 @@ static int no_facts(int code, const char *node, struct err *err)
     return err_set(err, code, "cannot read what node '%s' had: %s", node, strerror(-code));
 }
 
-int past_node_at(struct past *p, struct history_session *x, const char *node, int64_t at_ms, struct node_was *ret,
+int past_node_at(struct past *p, struct history_session *x, const char *node, int64_t at_ms, struct node_at *ret,
                  struct err *err)
 {
     struct past_reader *r;
@@ -635,18 +635,18 @@ int past_node_at(struct past *p, struct history_session *x, const char *node, in
     return got < 0 ? no_facts(got, node, err) : code;
 }
 
-struct facts_there {
+struct facts_found {
     struct past *p;
     struct past_reader *r;
     const char *node;
     uint64_t known;
-    struct facts_was *ret;
+    struct facts_at *ret;
 };
 
 /* Caches facts that came with the query. */
 static void take_facts(void *arg, uint64_t id, int64_t from_ms, struct str bytes)
 {
-    struct facts_there *to = arg;
+    struct facts_found *to = arg;
     struct facts_cache *c = &to->r->facts;
 
     to->ret->id = id;
@@ -656,14 +656,14 @@ static void take_facts(void *arg, uint64_t id, int64_t from_ms, struct str bytes
 }
 
 int past_facts_at(struct past *p, struct history_session *x, const char *node, int64_t at_ms, uint64_t known,
-                  struct facts_was *ret, struct err *err)
+                  struct facts_at *ret, struct err *err)
 {
     struct past_reader *r;
     int code = get_records(p, x, &r, err);
 
     if (code < 0)
         return code;
-    struct facts_there to = {p, r, node, known, ret};
+    struct facts_found to = {p, r, node, known, ret};
     code = records_facts_at(r->rec, node, at_ms, take_facts, &to, err);
     const struct node_fact *f = NULL;
     int got = code == 1 && ret->id != known ? facts_get(&r->facts, r->rec, p->dec, r->dec, node, ret->id, &f) : 0;

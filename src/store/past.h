@@ -28,10 +28,10 @@ uint64_t past_damaged(const struct past *p); /* columns that could not be read s
 int past_read(struct past *p, const char *node, int tier, struct sink *s, struct err *err);
 int past_aliases(struct past *p, struct alias **ret, size_t *ret_n, struct err *err); /* the caller frees */
 /* Same contract as store_node_at(), store_facts_at() and store_each(). */
-int past_node_at(struct past *p, struct history_session *x, const char *node, int64_t at_ms, struct node_was *ret,
+int past_node_at(struct past *p, struct history_session *x, const char *node, int64_t at_ms, struct node_at *ret,
                  struct err *err);
 int past_facts_at(struct past *p, struct history_session *x, const char *node, int64_t at_ms, uint64_t known,
-                  struct facts_was *ret, struct err *err);
+                  struct facts_at *ret, struct err *err);
 int past_procs_at(struct past *p, const struct store_each *e, struct err *err);
 
 /*

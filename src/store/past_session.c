@@ -311,7 +311,7 @@ int past_session_begin(struct history_session *x, struct err *err)
     return code;
 }
 
-bool past_session_stands(const struct history_session *x)
+bool past_session_is_valid(const struct history_session *x)
 {
     return !x->p->w || writer_has_logs(x->p->w, x->logs, x->n_logs);
 }

@@ -88,7 +88,7 @@ void past_reader_put(struct past *p, struct past_reader *r);
 
 int past_session_begin(struct history_session *x, struct err *err);
 void past_session_rest(struct history_session *x); /* releases the snapshot and the reader */
-bool past_session_stands(
+bool past_session_is_valid(
     const struct history_session *x); /* every log of it still has its file and its rows in the index */
 int64_t past_session_mark(const struct history_session *x, int64_t log); /* rows up to it are in chunks; -1: all */
 /* The first bucket at or after `from`. Cached, because consecutive nodes query the same. */

@@ -206,7 +206,7 @@ int records_each(struct records *r, const struct store_each *e, struct err *err)
     return code;
 }
 
-int records_node_at(struct records *r, const char *node, int64_t at_ms, struct node_was *ret, uint64_t *ret_facts,
+int records_node_at(struct records *r, const char *node, int64_t at_ms, struct node_at *ret, uint64_t *ret_facts,
                     struct err *err)
 {
     struct db_stmt *st = DB_STMT(&r->st, R_UPSET_AT, DB_TEXT(node), DB_INT(at_ms));

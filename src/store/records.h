@@ -99,7 +99,7 @@ struct usage_put {
     const char *zone;             /* time zone of the days */
     const struct usage_day *days; /* to recompute from hours */
 };
-struct usage_ask { /* hours that start in [from, to) */
+struct usage_query { /* hours that start in [from, to) */
     int64_t from_ms, to_ms;
     /* ascending stretches of whole days within; days are returned there instead of hours */
     const struct usage_day *days;
@@ -151,7 +151,7 @@ struct store_stat {
 
 struct store;
 typedef void store_done_fn(void *arg, int result);
-const char *store_why(int result); /* text for a negative result, as part of a sentence */
+const char *store_error_text(int result); /* text for a negative result, as part of a sentence */
 
 /*
  * loop NULL: store_flush and store_close call done. Only one process can open a folder: a second gets -EBUSY. A damaged
@@ -270,8 +270,8 @@ struct store_each { /* filters, and the callback; members that do not apply to t
     int32_t note;                    /* of notes: their kind */
     bool open;                       /* only notes that have not ended */
     struct history_session *session; /* with at_ms: shared state of several queries; NULL: none */
-    const struct job_ask *jobs;
-    const struct usage_ask *usage;
+    const struct job_query *jobs;
+    const struct usage_query *usage;
     union {
         void (*node)(void *arg, const struct store_node *n);
         void (*proc)(void *arg, const struct proc_span *p);
@@ -327,11 +327,11 @@ void store_take_over(struct store *s, const char *from, const char *to);
 void store_stat(const struct store *s, struct store_stat *ret);
 
 /* State of the records' files at the last check; zeroed: never checked. */
-struct store_look {
+struct store_file_stat {
     int64_t v[4];
 };
 /*
  * Whether any process may have written records since the last check. Reads file attributes, not the database, so a
  * caller can poll rarely changing data every second. Always true on a server, and for a while after a write.
  */
-bool store_touched(const struct store *s, struct store_look *last, int64_t now_ms);
+bool store_touched(const struct store *s, struct store_file_stat *last, int64_t now_ms);

@@ -47,11 +47,11 @@ int store_get_blob(struct store *s, const char *node, uint64_t id, struct buf *r
  * the newest of each node. Stops when each returns other than 0, and returns that. A damaged log does not affect the
  * others: they are read, then it returns -EUCLEAN and names the log in err.
  */
-struct newest_ask {
+struct newest_query {
     int64_t back_ms;
     size_t max;
 };
-int store_each_batch(struct store *s, const struct newest_ask *newest,
+int store_each_batch(struct store *s, const struct newest_query *newest,
                      int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err);
 
 /*
@@ -66,7 +66,7 @@ struct store_decoder {
 };
 
 /* The state of a node at a given time. */
-struct node_was {
+struct node_at {
     char name[NAME_MAX_LEN];
     bool maintenance;
     int64_t hung_since_ms; /* its driver stopped responding; 0: it responded */
@@ -75,7 +75,7 @@ struct node_was {
 };
 
 /* The facts that were current at a given time. */
-struct facts_was {
+struct facts_at {
     uint64_t id;
     int64_t from_ms; /* start of their validity */
     bool has_fact;
@@ -87,7 +87,7 @@ struct history_session;
 
 enum bin_field { BIN_SUM = 1, BIN_MIN = 2, BIN_MAX = 4, BIN_LAST = 8, BIN_ALL = 15 }; /* count is always set */
 
-struct history_ask {
+struct bins_query {
     const char *node;           /* key */
     const char *const *devices; /* uuids; "" is the node itself */
     const char *const *metrics; /* names of metrics.def, or of custom metrics */
@@ -136,12 +136,12 @@ uint64_t store_stamp(struct store *s);
 bool store_same(struct store *s, uint64_t stamp, int64_t to_ms);
 struct history_session *store_session(struct store *s);
 void store_session_end(struct history_session *x);
-int store_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err);
+int store_history(struct store *s, const struct bins_query *ask, struct history *ret, struct err *err);
 /*
  * Queries several nodes over one span, with one step and tier. Sends one query to the archive, and reads on idle
  * processors in parallel. ret: one result for each query, all or none. Several threads call stop.
  */
-int store_histories(struct store *s, const struct history_ask *asks, size_t n, struct history *ret, struct err *err);
+int store_histories(struct store *s, const struct bins_query *asks, size_t n, struct history *ret, struct err *err);
 void history_fini(struct history *h);
 
 /*
@@ -155,11 +155,11 @@ int store_series(struct store *s, const char *node, int64_t from_ms, int64_t to_
                  int (*each)(void *arg, const char *device, const char *metric), void *arg, struct err *err);
 
 /* Thread-safe. Returns 1; 0 if nothing is known for that time, with ret all zero except hung_since_ms; or -errno. */
-int store_node_at(struct store *s, struct history_session *x, const char *node, int64_t at_ms, struct node_was *ret,
+int store_node_at(struct store *s, struct history_session *x, const char *node, int64_t at_ms, struct node_at *ret,
                   struct err *err);
 /* Only the facts: returns 1, 0 or -errno. Facts with the id `known` are not read; has_fact is false then. */
 int store_facts_at(struct store *s, struct history_session *x, const char *node, int64_t at_ms, uint64_t known,
-                   struct facts_was *ret, struct err *err);
+                   struct facts_at *ret, struct err *err);
 
 /*
  * Seals the log, compacts, merges, applies retention, and waits for it: for tests, benchmarks and a small backup.

@@ -26,7 +26,8 @@ struct records {
     struct leases leases;
 };
 
-int records_moment(struct records *r, struct err *err); /* starts a snapshot for reading, until records_rollback() */
+int records_begin_snapshot(struct records *r,
+                           struct err *err); /* starts a snapshot for reading, until records_rollback() */
 /* Runs a statement without result rows: 0 or -errno. */
 #define RECORDS_RUN(r, stmt, ...)  DB_RUN(&(r)->st, (stmt), __VA_ARGS__)
 #define RECORDS_POST(r, stmt, ...) DB_POST(&(r)->st, (stmt), __VA_ARGS__)

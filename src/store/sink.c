@@ -6,7 +6,7 @@
 #include "base/quotient.h"
 #include "base/rand.h"
 #include "model/metric.h"
-#include "store/together.h"
+#include "store/node_sums.h"
 
 #define BINS_MAX   (4u << 20)
 #define RUNS_WORTH 4           /* samples in a bin: with fewer each of them is checked anyway */
@@ -390,7 +390,7 @@ static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t col
     if (b->h.together && !b->just_these)
         return b->first_place < b->last_place ? SINK_LEAVES : 0;
     if (b->h.together && tier != TIER_RAW)
-        return together_tier(b, c, column, metric);
+        return node_sums_tier(b, c, column, metric);
     struct chunk_want want = {.first = b->first_place,
                               .last = b->last_place,
                               .lanes = tier == TIER_RAW ? 1 : lanes_for(b->fields),
@@ -404,7 +404,7 @@ static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t col
         return 0;
     int r = sink_read_column(&b->s, c, column, &want);
     if (b->h.together && r == 0)
-        r = together_raw(b, c, metric);
+        r = node_sums_raw(b, c, metric);
     for (size_t d = 0; d < n && r == 0 && !b->h.together; d++) {
         if (at[d] >= 0 && tier == TIER_RAW)
             bins_raw(b, d * step + metric, c, (size_t)at[d]);
@@ -419,7 +419,7 @@ static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t col
 /* Positions of the queried devices in a chunk: usually it has exactly these, perhaps after the node itself. */
 static void find_devices(struct bins_sink *b, const struct chunk *c)
 {
-    const struct history_ask *ask = b->ask;
+    const struct bins_query *ask = b->ask;
     size_t gpus = first_gpu(c), guess = 0;
 
     b->in_row = ask->devices_sum && ask->devices_sum == b->s.devices_sum && c->n_devices - gpus == ask->n_devices;
@@ -503,7 +503,7 @@ static const struct column *column_of(const struct column *c, size_t n, int slot
 static int bins_batch(struct sink *s, const struct batch *from, const struct node_fact *f, int64_t shift_ms)
 {
     struct bins_sink *b = (struct bins_sink *)s;
-    const struct history_ask *ask = b->ask;
+    const struct bins_query *ask = b->ask;
     const struct column **of = b->of;
     char room[24];
     int r = 0;
@@ -521,7 +521,7 @@ static int bins_batch(struct sink *s, const struct batch *from, const struct nod
             for (size_t d = 0; d < ask->n_devices; d++)
                 of[d] = b->place[d] < 0 ? NULL : column_of(c, end - k, b->place[d]);
             if (b->h.together)
-                r = together_batch(b, m - 1);
+                r = node_sums_batch(b, m - 1);
             for (size_t d = 0; d < ask->n_devices && !b->h.together; d++)
                 if (of[d])
                     bins_samples(b, d * ask->n_metrics + m - 1, from->at_ms, shift_ms, of[d]->v, of[d]->have, false);
@@ -539,7 +539,7 @@ static void bins_reset(struct sink *s)
 }
 
 /* One allocation for all arrays sized by the query, because this runs for every node. */
-static void take_room(struct bins_sink *b, const struct history_ask *ask)
+static void take_room(struct bins_sink *b, const struct bins_query *ask)
 {
     size_t bytes = ask->n_devices * (sizeof(*b->of) + 2 * sizeof(*b->place)) +
                    ask->n_metrics * (sizeof(*b->keys) + sizeof(*b->next));
@@ -563,7 +563,7 @@ void bins_init(struct bins_sink *b)
     b->cap_room = sizeof(b->few_room);
 }
 
-int bins_begin(struct bins_sink *b, const struct history_ask *ask, int tier, struct err *err)
+int bins_begin(struct bins_sink *b, const struct bins_query *ask, int tier, struct err *err)
 {
     b->s = (struct sink){.chunk = bins_chunk,
                          .batch = bins_batch,

@@ -13,7 +13,7 @@
 
 #define SINK_LEAVES (-EDOM) /* from a sink: it cannot compute the result this way, and wants no more data */
 
-struct column_sums { /* the devices of a tier's column as one, see together.h */
+struct column_sums { /* the devices of a tier's column as one, see node_sums.h */
     size_t bytes;    /* size of this struct with v */
     bool even;       /* every device has every tick, with the same number of samples in it; otherwise v is missing */
     int64_t v[];     /* for each tick the sum of all devices, then for each tick the number of samples per device */
@@ -27,7 +27,7 @@ struct sink {
     bool (*stop)(void *arg);
     void *stop_arg;
     int64_t from_ms, to_ms; /* [from, to): the query's span */
-    bool once;              /* see history_ask */
+    bool once;              /* see top_fetch_history */
     uint32_t damaged;
     struct chunk_cells *cells;       /* scratch space, owned by the reader */
     struct history_session *session; /* or NULL */
@@ -54,7 +54,7 @@ int sink_read_column(struct sink *s, const struct chunk *c, size_t k, struct chu
 /* ---- bins ---- */
 struct bins_sink {
     struct sink s;
-    const struct history_ask *ask;
+    const struct bins_query *ask;
     struct history h;
     unsigned fields;          /* as in ask, but never 0 */
     struct chunk_key *keys;   /* of the queried metrics */
@@ -78,7 +78,7 @@ struct bins_sink {
 };
 void bins_init(struct bins_sink *b);
 /* Starts the first or the next of several queries. The caller may take ownership of b->h. */
-int bins_begin(struct bins_sink *b, const struct history_ask *ask, int tier, struct err *err);
+int bins_begin(struct bins_sink *b, const struct bins_query *ask, int tier, struct err *err);
 void bins_apart(struct bins_sink *b); /* call before any data: keeps each device separate after all */
 void bins_fini(struct bins_sink *b);
 /* adds a bin from another source */

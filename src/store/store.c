@@ -59,7 +59,7 @@ static int own_folder(struct store *s, struct err *err)
 
     if (r == 0)
         r = store_lock(s->conf.dir, &s->lock_fd, err);
-    return r < 0 ? r : aside_check(s->conf.dir, err);
+    return r < 0 ? r : data_folder_check(s->conf.dir, err);
 }
 
 /* Limits the wait of callers for a server that hangs. */
@@ -119,7 +119,7 @@ int store_open_tools(struct store **ret, const char *dir, const struct store_dec
         *err = (struct err){0};
     int r = shared ? 0 : file_mkdirs(dir, 0700, err);
     if (r == 0 && !shared)
-        r = aside_check(dir, err);
+        r = data_folder_check(dir, err);
     if (r == 0)
         r = done_init(&s->done, NULL);
     s->has_done = r == 0;
@@ -184,7 +184,7 @@ int store_settle(struct store *s, struct err *err)
     return r < 0 ? r : store_flush(s, err); /* this deletes the files of compacted logs */
 }
 
-const char *store_why(int result)
+const char *store_error_text(int result)
 {
     static const struct {
         int code;
@@ -345,7 +345,7 @@ int store_has_jobs(struct store *s, struct err *err)
     return records_has_jobs(s->rec, err);
 }
 
-int store_each_batch(struct store *s, const struct newest_ask *newest,
+int store_each_batch(struct store *s, const struct newest_query *newest,
                      int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err)
 {
     AUTO_FREE struct alias *aliases = NULL;
@@ -372,13 +372,13 @@ void store_stat(const struct store *s, struct store_stat *ret)
     ret->waits = s->waits;
 }
 
-bool store_touched(const struct store *s, struct store_look *last, int64_t now_ms)
+bool store_touched(const struct store *s, struct store_file_stat *last, int64_t now_ms)
 {
-    struct store_look now;
+    struct store_file_stat now;
 
     if (s->conf.url)
         return true;
-    records_look(s->conf.dir, now.v);
+    records_stat(s->conf.dir, now.v);
     bool same = memcmp(&now, last, sizeof(now)) == 0;
     *last = now;
     /* file system timestamps are coarse: two consecutive writes may look like one */
@@ -397,18 +397,18 @@ void store_session_end(struct history_session *x)
     past_session_free(x);
 }
 
-int store_node_at(struct store *s, struct history_session *x, const char *node, int64_t at_ms, struct node_was *ret,
+int store_node_at(struct store *s, struct history_session *x, const char *node, int64_t at_ms, struct node_at *ret,
                   struct err *err)
 {
-    *ret = (struct node_was){0};
+    *ret = (struct node_at){0};
     note_wait(s);
     return s->past ? past_node_at(s->past, x, node, at_ms, ret, err) : 0;
 }
 
 int store_facts_at(struct store *s, struct history_session *x, const char *node, int64_t at_ms, uint64_t known,
-                   struct facts_was *ret, struct err *err)
+                   struct facts_at *ret, struct err *err)
 {
-    *ret = (struct facts_was){0};
+    *ret = (struct facts_at){0};
     note_wait(s);
     return s->past ? past_facts_at(s->past, x, node, at_ms, known, ret, err) : 0;
 }
@@ -422,7 +422,7 @@ static int read_into(struct store *s, const char *node, int tier, struct sink *s
 }
 
 /* The query's tier, or the coarsest whose bins fit and that is still kept. */
-static int choose_tier(const struct store_conf *conf, const struct history_ask *ask)
+static int choose_tier(const struct store_conf *conf, const struct bins_query *ask)
 {
     const int64_t keep[] = {conf->keep_raw_ms, conf->keep_minute_ms, conf->keep_hour_ms};
     int tier = ask->tier;
@@ -445,10 +445,10 @@ static void put_archived(void *arg, size_t ask, size_t series, size_t bin, const
 }
 
 /* Reads the part before until, which was not read here. If the archive does not respond, ret->missing reports it. */
-static int read_archive(struct store *s, const struct history_ask *v, size_t n, int64_t until, struct history *ret,
+static int read_archive(struct store *s, const struct bins_query *v, size_t n, int64_t until, struct history *ret,
                         struct err *err)
 {
-    AUTO_FREE struct archive_ask *asks = mem_zero(n, sizeof(*asks));
+    AUTO_FREE struct archive_query *asks = mem_zero(n, sizeof(*asks));
     AUTO_FREE struct alias *aliases = NULL;
     size_t n_aliases = 0;
     struct err why = {0};
@@ -460,10 +460,10 @@ static int read_archive(struct store *s, const struct history_ask *v, size_t n, 
     for (size_t i = 0; i < n; i++) {
         struct archive_name *names;
         int64_t from_ms = ret[i].from_ms, steps = (v[i].to_ms - from_ms + v[i].step_ms - 1) / v[i].step_ms;
-        asks[i] = (struct archive_ask){.ask = &v[i],
-                                       .from_ms = v[i].exact ? v[i].from_ms : from_ms,
-                                       .to_ms = MIN(until, v[i].exact ? v[i].to_ms : from_ms + steps * v[i].step_ms),
-                                       .n_names = archive_names(aliases, n_aliases, v[i].node, &names)};
+        asks[i] = (struct archive_query){.ask = &v[i],
+                                         .from_ms = v[i].exact ? v[i].from_ms : from_ms,
+                                         .to_ms = MIN(until, v[i].exact ? v[i].to_ms : from_ms + steps * v[i].step_ms),
+                                         .n_names = archive_names(aliases, n_aliases, v[i].node, &names)};
         asks[i].names = names;
     }
     r = s->conf.archive->bins(s->conf.archive, asks, n, &out, &why);
@@ -476,9 +476,9 @@ static int read_archive(struct store *s, const struct history_ask *v, size_t n, 
 }
 
 /* The queries of several nodes. Each reader takes the next of them. */
-struct asked {
+struct shared_queries {
     struct store *s;
-    const struct history_ask *asks;
+    const struct bins_query *asks;
     struct history *ret;
     size_t n;
     int tier;
@@ -487,8 +487,8 @@ struct asked {
     atomic_bool older, failed;
 };
 
-static int read_one(struct asked *k, const struct history_ask *ask, struct history_session *x, struct bins_sink *b,
-                    struct err *err)
+static int read_one(struct shared_queries *k, const struct bins_query *ask, struct history_session *x,
+                    struct bins_sink *b, struct err *err)
 {
     int r = bins_begin(b, ask, k->tier, err);
 
@@ -510,7 +510,7 @@ static int read_one(struct asked *k, const struct history_ask *ask, struct histo
 }
 
 /* Runs until no query is left, or one failed. x NULL: the session of each query. */
-static int read_asked(struct asked *k, struct history_session *x, struct err *err)
+static int read_asked(struct shared_queries *k, struct history_session *x, struct err *err)
 {
     struct bins_sink b;
     int r = 0;
@@ -532,7 +532,7 @@ static int read_asked(struct asked *k, struct history_session *x, struct err *er
 
 /* A helper thread, with its own connections. */
 struct helper {
-    struct asked *k;
+    struct shared_queries *k;
     pthread_t thread;
     int r;
     struct err err;
@@ -558,7 +558,7 @@ static size_t take_helpers(struct store *s, size_t most)
     return n;
 }
 
-static int read_all_asked(struct asked *k, struct err *err)
+static int read_all_asked(struct shared_queries *k, struct err *err)
 {
     size_t taken = k->n > 1 ? take_helpers(k->s, MIN(k->n - 1, HELPERS)) : 0, n = 0;
 
@@ -580,11 +580,11 @@ static int read_all_asked(struct asked *k, struct err *err)
     return r;
 }
 
-int store_histories(struct store *s, const struct history_ask *asks, size_t n, struct history *ret, struct err *err)
+int store_histories(struct store *s, const struct bins_query *asks, size_t n, struct history *ret, struct err *err)
 {
     int tier = n ? choose_tier(&s->conf, asks) : TIER_RAW;
     int64_t until = archive_until(&s->conf, tier);
-    struct asked k = {.s = s, .asks = asks, .ret = ret, .n = n, .tier = tier, .until = until};
+    struct shared_queries k = {.s = s, .asks = asks, .ret = ret, .n = n, .tier = tier, .until = until};
 
     for (size_t i = 0; i < n; i++)
         ret[i] = (struct history){0};
@@ -612,7 +612,7 @@ bool store_same(struct store *s, uint64_t stamp, int64_t to_ms)
     return is_stamped(s) && stamp && writer_changes(s->w, to_ms) < stamp;
 }
 
-int store_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
+int store_history(struct store *s, const struct bins_query *ask, struct history *ret, struct err *err)
 {
     return store_histories(s, ask, 1, ret, err);
 }

@@ -285,7 +285,7 @@ int records_move_usage(struct records *r, const char *from, const char *to)
 
 struct reading {
     struct records *r;
-    const struct usage_ask *ask;
+    const struct usage_query *ask;
     struct all_names names;
     struct arena mem;
     int (*each)(void *arg, const char *node, const struct usage_span *s);
@@ -322,12 +322,12 @@ static int read_rows(struct reading *k, int64_t zone, int64_t from_ms, int64_t t
     return code ? code : MIN(more, 0);
 }
 
-int records_usage(struct records *r, const struct usage_ask *ask,
+int records_usage(struct records *r, const struct usage_query *ask,
                   int (*each)(void *arg, const char *node, const struct usage_span *s), void *arg, struct err *err)
 {
     struct reading k = {.r = r, .ask = ask, .each = each, .arg = arg};
     int64_t zone = 0, at_ms = ask->from_ms;
-    int code = records_moment(r, err); /* hours and days from one snapshot */
+    int code = records_begin_snapshot(r, err); /* hours and days from one snapshot */
 
     if (code == 0 && ask->n_days && (code = name_ask(r, R_USAGE_NAME, ask->zone, ask->zone, &zone)) > 0)
         code = 0; /* no number means no stored days */

@@ -1,5 +1,5 @@
 /*
- * writer.c: the store's writer thread; writer_ask.c has its queue. The first operation after a quiet period is
+ * writer.c: the store's writer thread; writer_query.c has its queue. The first operation after a quiet period is
  * committed immediately. After each commit the thread rests for commit_ms, so that under load a commit covers
  * everything that arrived meanwhile. A nudge ends the rest: operations that arrive together are committed together, as
  * soon as they are complete. Checkpoints, rotation and retention run after the results were delivered.
@@ -129,7 +129,7 @@ static int writer_write(struct writer *w, struct store_op *ops, struct err *err)
     if (!w->shared)
         r = group_write_batches(&w->group, ops, logs_file(w->logs), err);
     if (r == -EUCLEAN)
-        logs_set_aside(w->logs);
+        logs_quarantine(w->logs);
     return r;
 }
 
@@ -142,7 +142,7 @@ static int writer_write_shared(struct writer *w, struct store_op *ops, struct er
         *err = (struct err){0};
         r = writer_write(w, ops, err);
         if (r < 0 && r != -EBUSY) /* the commit may have succeeded: R5 of log_rows.h */
-            logs_set_aside(w->logs);
+            logs_quarantine(w->logs);
         if (r != -EBUSY && r != -ESTALE)
             break;
     }
@@ -167,7 +167,7 @@ static void writer_publish(struct writer *w, struct store_op *ops, int r, const 
 
     for (struct store_op *op = ops, *next; op; op = next) {
         next = op->next;
-        if (op->kind != OP_APPEND && !op_is_told(op) && !op->durable) {
+        if (op->kind != OP_APPEND && !op_has_callback(op) && !op->durable) {
             op_push(&again, op);
             continue;
         }
@@ -223,8 +223,8 @@ static void writer_commit(struct writer *w, struct store_op *ops)
             struct op_append *a = (struct op_append *)op;
             failed |= a->fresh && r < 0;
             done_add(w->done, (struct done){a->done, a->arg, !a->fresh ? 0 : r == 0 && a->refused ? -EAGAIN : r});
-        } else if (op_is_told(op)) {
-            struct op_told *t = (struct op_told *)op;
+        } else if (op_has_callback(op)) {
+            struct op_callback *t = (struct op_callback *)op;
             done_add(w->done, (struct done){t->done, t->arg, op->durable ? t->result : r});
         }
     done_wake(w->done);

@@ -1,4 +1,4 @@
-/* writer_parts.h: the struct shared by the writer's thread (writer.c) and its callers' side (writer_ask.c). */
+/* writer_parts.h: the struct shared by the writer's thread (writer.c) and its callers' side (writer_query.c). */
 #pragma once
 
 #include "store/archive.h"

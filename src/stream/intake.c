@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "format/render.h"
-#include "stream/asking.h"
+#include "stream/hub_request.h"
 
 /* ---- nodes by key ---- */
 
@@ -87,7 +87,7 @@ static bool is_id(const char *s)
 
 int stream_hub_parse(struct str json, struct stream_hub *ret)
 {
-    json_auto_t *o = asking_json(json);
+    json_auto_t *o = hub_request_json(json);
     const char *id = json_string_value(json_object_get(o, "id")), *key;
     json_t *v;
 
@@ -118,7 +118,7 @@ void stream_hub_render(const struct stream_hub *h, struct buf *out)
 
 /* ---- updates ---- */
 
-void stream_news_merge(struct stream_news *to, struct stream_news *from)
+void stream_changes_merge(struct stream_changes *to, struct stream_changes *from)
 {
     struct stream_nodes old = to->nodes;
     bool begun = from->begun || to->begun, whole = from->whole || (to->whole && !from->begun);
@@ -212,7 +212,7 @@ static void take_text(const json_t *o, const char *key, char *to, size_t size)
 /* A member of a small object: clock, gone, notice, begin. */
 static int take_small(struct intake *in, struct str name, struct str data, int64_t mono_ms)
 {
-    json_auto_t *o = asking_json(data);
+    json_auto_t *o = hub_request_json(data);
     const char *id = json_string_value(json_object_get(o, "id"));
     const char *notice = json_string_value(json_object_get(o, "notice"));
     json_t *now = json_object_get(o, str_eq(name, "begin") ? "at" : "now");

@@ -47,7 +47,7 @@ void stream_hub_add(struct stream_hub *h, const char *id, int hops);
 bool stream_hub_has(const struct stream_hub *h, const char *id);
 
 /* Updates since the last time. */
-struct stream_news {
+struct stream_changes {
     struct stream_nodes nodes;
     bool begun;       /* nodes are of a new list: earlier nodes may be gone */
     bool whole;       /* the list is complete: nodes not in it are gone */
@@ -57,7 +57,7 @@ struct stream_news {
     struct stream_hub hub;
 };
 /* Merges newer updates into waiting ones; from has no nodes then, and starts empty. */
-void stream_news_merge(struct stream_news *to, struct stream_news *from);
+void stream_changes_merge(struct stream_changes *to, struct stream_changes *from);
 
 struct intake {
     struct sse sse;
@@ -69,7 +69,7 @@ struct intake {
     int (*meet)(void *arg, const struct stream_hub *who, struct err *err);
     void *arg;
     struct err err; /* of the last intake_take */
-    struct stream_news news;
+    struct stream_changes news;
 };
 void intake_reset(struct intake *in, size_t event_max); /* for a new connection: drops incomplete data, keeps updates */
 void intake_fini(struct intake *in);

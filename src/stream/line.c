@@ -15,7 +15,7 @@ struct hub_line {
     CURLM *multi;
     atomic_bool stop;
     /* of the current request */
-    struct asking q;
+    struct hub_request q;
     struct buf refusal; /* the body of a response other than 200 */
     int (*take)(void *arg, struct str piece);
     void *arg;
@@ -27,10 +27,10 @@ struct hub_line *hub_line_new(const struct line_conf *conf)
 {
     const struct curl_lib *lib = curl_lib_shared(NULL);
     struct hub_line *l = NEW(struct hub_line, .conf = *conf, .lib = lib, .multi = lib ? lib->multi_init() : NULL);
-    l->conf.ask = (struct asking_conf){.url = mem_str(conf->ask.url),
-                                       .shown = mem_str(conf->ask.shown),
-                                       .ca_file = mem_str(conf->ask.ca_file),
-                                       .pin = mem_str(conf->ask.pin)};
+    l->conf.ask = (struct hub_request_conf){.url = mem_str(conf->ask.url),
+                                            .shown = mem_str(conf->ask.shown),
+                                            .ca_file = mem_str(conf->ask.ca_file),
+                                            .pin = mem_str(conf->ask.pin)};
     return l;
 }
 
@@ -67,8 +67,8 @@ static int line_end(struct hub_line *l, CURLcode rc, struct err *err)
     if (l->taken < 0)
         return err_set(err, l->taken, "'%s' sent an unexpected response; is it a muster hub?", l->conf.ask.shown);
     if (status && status != 200)
-        return asking_refused(&l->conf.ask, status, buf_str(&l->refusal), err);
-    return rc != CURLE_OK ? asking_unreachable(&l->conf.ask, &l->q, rc, err)
+        return hub_request_refused(&l->conf.ask, status, buf_str(&l->refusal), err);
+    return rc != CURLE_OK ? hub_request_unreachable(&l->conf.ask, &l->q, rc, err)
                           : err_set(err, -EPIPE, "the hub at '%s' ended the connection", l->conf.ask.shown);
 }
 
@@ -76,12 +76,12 @@ int hub_line_follow(struct hub_line *l, const char *path, int64_t quiet_ms,
                     int (*take_piece)(void *arg, struct str piece), void (*tick)(void *arg), void *arg, struct err *err)
 {
     AUTO_BUF token = BUF_INIT(4096);
-    struct asking_conf ask = l->conf.ask;
+    struct hub_request_conf ask = l->conf.ask;
     int r = l->conf.token ? l->conf.token(l->conf.token_arg, &token, err) : 0, running = 1;
     if (r < 0)
         return r;
     ask.token = token.p;
-    r = asking_init(&l->q, &ask, "GET", path, "", str_of(""), err);
+    r = hub_request_init(&l->q, &ask, "GET", path, "", str_of(""), err);
     if (r < 0)
         return r;
     l->refusal = BUF_INIT(65536);
@@ -115,7 +115,7 @@ int hub_line_follow(struct hub_line *l, const char *path, int64_t quiet_ms,
         : silent ? err_set(err, -ETIMEDOUT, "the hub at '%s' has sent nothing for %lld s", l->conf.ask.shown,
                            (long long)quiet_ms / 1000)
                  : line_end(l, rc, err);
-    asking_fini(&l->q);
+    hub_request_fini(&l->q);
     buf_fini(&l->refusal);
     return r;
 }

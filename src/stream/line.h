@@ -4,10 +4,10 @@
  */
 #pragma once
 
-#include "stream/asking.h"
+#include "stream/hub_request.h"
 
 struct line_conf {
-    struct asking_conf ask; /* borrowed; without its token */
+    struct hub_request_conf ask; /* borrowed; without its token */
     /*
      * Returns the token to send. Called for each connection, so that a corrected token works immediately. NULL: none.
      */

@@ -15,8 +15,8 @@ struct hub_reader {
     struct intake in;     /* owned by the thread */
     int64_t again_ms;     /* owned by the thread */
     pthread_mutex_t lock; /* protects the following members */
-    struct stream_news waiting;
-    struct reader_said said;
+    struct stream_changes waiting;
+    struct reader_result said;
 };
 
 static void wake(const struct hub_reader *r)
@@ -35,7 +35,7 @@ static int take_piece(void *arg, struct str piece)
         r->again_ms = AGAIN_MS;
     pthread_mutex_lock(&r->lock);
     r->said.connected |= code == 0 && r->in.news.begun;
-    stream_news_merge(&r->waiting, &r->in.news);
+    stream_changes_merge(&r->waiting, &r->in.news);
     pthread_mutex_unlock(&r->lock);
     wake(r);
     return code;
@@ -100,7 +100,7 @@ void hub_reader_free(struct hub_reader *r)
     free(r);
 }
 
-void hub_reader_take(struct hub_reader *r, struct stream_news *ret, struct reader_said *said)
+void hub_reader_take(struct hub_reader *r, struct stream_changes *ret, struct reader_result *said)
 {
     LOCKED(&r->lock);
     *ret = r->waiting;

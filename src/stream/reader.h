@@ -24,7 +24,7 @@ struct hub_reader_conf {
     void *arg;
 };
 
-struct reader_said {
+struct reader_result {
     bool connected; /* a list has started */
     int code;       /* if not connected: -errno, */
     char why[400];  /* and its message; "": not tried yet */
@@ -34,4 +34,4 @@ struct hub_reader;
 int hub_reader_new(const struct hub_reader_conf *conf, struct hub_reader **ret, struct err *err);
 void hub_reader_free(struct hub_reader *r); /* stops the thread first */
 /* Moves the updates since the last call to ret; free its nodes with stream_nodes_fini(). */
-void hub_reader_take(struct hub_reader *r, struct stream_news *ret, struct reader_said *said);
+void hub_reader_take(struct hub_reader *r, struct stream_changes *ret, struct reader_result *said);

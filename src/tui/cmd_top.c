@@ -102,7 +102,7 @@ static void save(const struct top *t, char said[160])
     buf_addf(&b, "MUSTER_SPAN=%s\nMUSTER_SORT=", history_words[t->span]);
     for (int l = 0; look_words[l]; l++)
         buf_addf(&b, "%s%s:%s%s", l ? "," : "", look_words[l], t->turned[l] ? "-" : "",
-                 list_order_word((enum look)l, t->order[l]));
+                 list_order_word((enum top_view)l, t->order[l]));
     buf_addc(&b, '\n');
     if (!settings_path(path)) {
         snprintf(said, 160, "not saved: HOME is not set");
@@ -127,8 +127,8 @@ static bool set_sort(struct top *t, struct str s)
     bool turned = s.len && s.p[0] == '-';
     s = turned ? str_n(s.p + 1, s.len - 1) : s;
     for (int l = 0; look_words[l]; l++)
-        for (unsigned k = 0; str_eq(view, look_words[l]) && list_order_word((enum look)l, k); k++)
-            if (str_eq(s, list_order_word((enum look)l, k))) {
+        for (unsigned k = 0; str_eq(view, look_words[l]) && list_order_word((enum top_view)l, k); k++)
+            if (str_eq(s, list_order_word((enum top_view)l, k))) {
                 t->order[l] = k;
                 t->turned[l] = turned;
                 return true;
@@ -138,7 +138,7 @@ static bool set_sort(struct top *t, struct str s)
 
 static void prepare(struct top *t)
 {
-    t->look = (enum look)conf.look;
+    t->look = (enum top_view)conf.look;
     t->compact = conf.compact;
     t->tree = conf.tree;
     t->span = (unsigned)conf.span;

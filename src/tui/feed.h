@@ -31,7 +31,7 @@ struct feed {
     /* The newest history, valid until the next read(); it may belong to an earlier query. NULL: not known yet. ask
      * NULL: returns the current data without a new query. A feed without this function has only data since its start.
      */
-    const struct lanes *(*past)(void *arg, const struct lanes_ask *ask);
+    const struct lanes *(*past)(void *arg, const struct lanes_query *ask);
     /*
      * Opens a descriptor for the process with this pid and start time; it stays valid if the pid is reused. The caller
      * closes it. -ESRCH: it has exited; -EPERM: another user's. fire() sends a signal to it. NULL: not on this

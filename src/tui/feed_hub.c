@@ -32,14 +32,14 @@ struct hub_feed {
     struct hub_reader *reader;
     int wake;
     struct hub_rows events, alerts;
-    int64_t clock_ms;          /* of the thread: the hub's clock minus the monotonic clock */
-    struct lanes_ask answered; /* of the thread: the last history query, ... */
-    int64_t answered_ms;       /* ... and its time; 0: never */
-    pthread_mutex_t lock;      /* protects the following members */
-    struct lanes_ask ask;      /* history range needed by the screen; n 0: none */
-    struct lanes *lanes_news;  /* newer than past; NULL: none */
+    int64_t clock_ms;            /* of the thread: the hub's clock minus the monotonic clock */
+    struct lanes_query answered; /* of the thread: the last history query, ... */
+    int64_t answered_ms;         /* ... and its time; 0: never */
+    pthread_mutex_t lock;        /* protects the following members */
+    struct lanes_query ask;      /* history range needed by the screen; n 0: none */
+    struct lanes *lanes_news;    /* newer than past; NULL: none */
     /* of the screen */
-    struct stream_news now; /* all nodes, and the last status data */
+    struct stream_changes now; /* all nodes, and the last status data */
     const struct node_now **list;
     bool ready, listing;
     char status[460];
@@ -61,7 +61,7 @@ static json_t *ask_json(const struct client_conf *conf, const char *path)
     AUTO_BUF body = {0};
     struct err err = {0};
 
-    if (client_ask(conf, "GET", path, str_of(""), &body, &err) < 0)
+    if (client_request(conf, "GET", path, str_of(""), &body, &err) < 0)
         return NULL;
     return client_json(buf_str(&body));
 }
@@ -178,7 +178,7 @@ static void take_spans(struct lanes *p, const json_t *body, int64_t now_ms)
 static void ask_past(struct hub_feed *f)
 {
     struct client_conf conf = f->conf;
-    const struct lanes_ask *ask = &f->answered;
+    const struct lanes_query *ask = &f->answered;
     int64_t to = ask->from_ms + (int64_t)ask->bins * ask->step_ms;
     AUTO_BUF path = BUF_INIT(8000);
 
@@ -266,15 +266,15 @@ static void list_nodes(struct hub_feed *f)
 static bool hub_read(void *arg)
 {
     struct hub_feed *f = arg;
-    struct stream_news news;
-    struct reader_said said;
+    struct stream_changes news;
+    struct reader_result said;
 
     wake_clear(f->wake);
     hub_reader_take(f->reader, &news, &said);
     bool changed = news.begun || news.nodes.n;
     f->ready |= news.begun;
     f->listing = (f->listing || news.begun) && !news.whole;
-    stream_news_merge(&f->now, &news);
+    stream_changes_merge(&f->now, &news);
     if (said.connected && f->listing)
         snprintf(f->status, sizeof(f->status), "%zu nodes; receiving more", f->now.nodes.n);
     else if (said.connected)
@@ -335,7 +335,7 @@ static const struct feed_alert *hub_alerts(void *arg, size_t *ret_n)
     return want_rows(&((struct hub_feed *)arg)->alerts, ret_n);
 }
 
-static const struct lanes *hub_past(void *arg, const struct lanes_ask *ask)
+static const struct lanes *hub_past(void *arg, const struct lanes_query *ask)
 {
     struct hub_feed *f = arg;
 
@@ -363,7 +363,9 @@ int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *
 {
     struct hub_feed *f = NEW(struct hub_feed, .conf = *conf, .wake = wake_new());
 
-    struct hub_reader_conf how = {.line = {.ask = client_whom(&f->conf), .token = find_token, .token_arg = &f->conf},
+    struct hub_reader_conf how = {.line = {.ask = client_hub_conf(&f->conf),
+                                           .token = find_token,
+                                           .token_arg = &f->conf},
                                   .path = "/api/v1/stream?list=1", /* an older hub ignores list=1 */
                                   .event_max = SSE_EVENT_MAX,
                                   .quiet_ms = QUIET_MS,

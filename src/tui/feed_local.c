@@ -7,15 +7,15 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "collect/who.h"
-#include "now/cmd_here.h"
+#include "collect/proc_info.h"
+#include "now/cmd_local.h"
 #include "now/view.h"
 #include "tui/feed.h"
 
 #define EVENTS_MAX 200
 
 struct nearby {
-    struct here here;
+    struct local_view here;
     size_t n_events;
     struct feed_event events[EVENTS_MAX]; /* newest first */
     bool ended;
@@ -67,7 +67,7 @@ static void here_view(void *arg, struct view *ret)
     struct nearby *h = arg;
 
     *ret = (struct view){0};
-    view_of(h->here.live, &(struct view_ask){.show_cmd = true}, clock_wall_ms(), ret);
+    view_of(h->here.live, &(struct view_query){.show_cmd = true}, clock_wall_ms(), ret);
 }
 
 static const char *here_status(void *arg)
@@ -97,7 +97,7 @@ static int here_aim(UNUSED void *arg, int32_t pid, int64_t start_ms)
     if (fd < 0)
         return -errno;
     /* From here on fd refers to one process: check that it is the selected one. */
-    int64_t began = who_began_ms(pid);
+    int64_t began = proc_start_ms(pid);
     snprintf(path, sizeof(path), "/proc/%d", (int)pid);
     int r = stat(path, &st) < 0 || began < 0 || (start_ms > 0 && llabs(began - start_ms) > NEAR_MS) ? -ESRCH : 0;
     if (r == 0 && geteuid() != 0 && st.st_uid != geteuid())
@@ -116,7 +116,7 @@ static void close_here(void *arg)
 {
     struct nearby *h = arg;
 
-    here_close(&h->here);
+    local_view_close(&h->here);
     free(h);
 }
 
@@ -126,7 +126,7 @@ int feed_local_open(struct feed *ret, int64_t tick_ms, struct err *err)
 
     h->here.arg = h;
     h->here.event = keep_event;
-    int r = here_open(&h->here, tick_ms, err);
+    int r = local_view_open(&h->here, tick_ms, err);
     if (r < 0)
         close_here(h);
     else

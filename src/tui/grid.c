@@ -4,7 +4,7 @@
 #include "tui/top.h"
 
 /* Width of the name, and in *ret_marks of the text after it. */
-static int name_width(const struct top *t, enum look look, int *ret_marks)
+static int name_width(const struct top *t, enum top_view look, int *ret_marks)
 {
     int name = MIN(MAX(line_longest(t, ret_marks), 4), 16);
 
@@ -12,21 +12,21 @@ static int name_width(const struct top *t, enum look look, int *ret_marks)
     return name + (look == LOOK_DEVICES ? 2 : 0);
 }
 
-int grid_cell(const struct top *t, enum look look)
+int grid_cell(const struct top *t, enum top_view look)
 {
     int marks, name = name_width(t, look, &marks);
 
     return 1 + name + 1 + marks + 1;
 }
 
-int grid_columns(const struct top *t, const struct sheet *s, enum look look)
+int grid_columns(const struct top *t, const struct sheet *s, enum top_view look)
 {
     bool cells = t->compact && (look == LOOK_OVERVIEW || look == LOOK_DEVICES);
 
     return cells ? MAX(1, s->w / grid_cell(t, look)) : 1;
 }
 
-void grid_item(const struct top *t, struct sheet *s, int y, int x, enum look look, const struct item *i)
+void grid_item(const struct top *t, struct sheet *s, int y, int x, enum top_view look, const struct item *i)
 {
     int marks, name = name_width(t, look, &marks);
     char who[160];

@@ -45,7 +45,7 @@ static int64_t step_for(int64_t span, int64_t columns)
     return 86400000;
 }
 
-void history_ask(struct top *t, const struct sheet *s)
+void top_fetch_history(struct top *t, const struct sheet *s)
 {
     const struct place *p = top_place(t);
     int64_t columns = MIN(MAX(s->w - plot_x(s) - 1, 1), LANE_BINS), span = spans[t->span].ms,

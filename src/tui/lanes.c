@@ -5,7 +5,7 @@
 #include "base/order.h"
 #include "format/words.h"
 
-struct lanes *lanes_new(const struct lanes_ask *ask)
+struct lanes *lanes_new(const struct lanes_query *ask)
 {
     struct lanes *p = NEW(struct lanes, .from_ms = ask->from_ms, .step_ms = ask->step_ms,
                           .bins = MIN(ask->bins, (size_t)LANE_BINS), .n = MIN(ask->n, (size_t)LANE_ROWS));

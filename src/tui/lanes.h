@@ -9,7 +9,7 @@
 #define LANE_USERS 200 /* distinct users; further ones are "?" */
 
 /* The range the screen needs. */
-struct lanes_ask {
+struct lanes_query {
     int64_t from_ms, step_ms;
     size_t bins, n;
     char devices[LANE_ROWS][UUID_MAX];
@@ -30,7 +30,7 @@ struct lanes {
     char (*users)[64];
 };
 
-struct lanes *lanes_new(const struct lanes_ask *ask); /* all unknown */
+struct lanes *lanes_new(const struct lanes_query *ask); /* all unknown */
 void lanes_free(struct lanes *p);
 const struct lane *lanes_find(const struct lanes *p, const char *device);
 /* user was on device from first to last; the later user of a bin is shown. */

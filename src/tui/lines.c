@@ -166,7 +166,7 @@ static void fit_device(const struct top *t, int w, struct line_col *c)
 }
 
 /* Columns of a view, and their positions. */
-static void cols_of(const struct top *t, const struct sheet *s, enum look look, struct line_col c[COLS])
+static void cols_of(const struct top *t, const struct sheet *s, enum top_view look, struct line_col c[COLS])
 {
     memcpy(c, columns[look == LOOK_DEVICE ? LOOK_PROCS : look], sizeof(columns[0]));
     if (look == LOOK_OVERVIEW)
@@ -406,7 +406,7 @@ static void line_alert(const struct top *t, struct sheet *s, int y, const struct
     sheet_putf(s, y, c->x, s->w - c->x, STYLE_PLAIN | dim, "%s%s", a->silenced ? "silenced: " : "", a->text);
 }
 
-void line_title(const struct top *t, struct sheet *s, int y, enum look look)
+void line_title(const struct top *t, struct sheet *s, int y, enum top_view look)
 {
     struct line_col c[COLS];
 
@@ -417,7 +417,7 @@ void line_title(const struct top *t, struct sheet *s, int y, enum look look)
         put(s, y, &c[i], STYLE_TITLE, c[i].title);
 }
 
-void line_item(const struct top *t, struct sheet *s, int y, enum look look, const struct item *i)
+void line_item(const struct top *t, struct sheet *s, int y, enum top_view look, const struct item *i)
 {
     struct line_col c[COLS];
 

@@ -36,24 +36,24 @@ static const struct {
     [LOOK_DEVICE] = {6, {BY_MEM, BY_SM, BY_USER, BY_PLACE, BY_SINCE, BY_COMMAND}},
 };
 
-unsigned list_orders(enum look look)
+unsigned list_orders(enum top_view look)
 {
     return orders[look].n;
 }
 
-static enum order order_of(const struct top *t, enum look look)
+static enum order order_of(const struct top *t, enum top_view look)
 {
     return (enum order)orders[look].v[t->order[look] % orders[look].n];
 }
 
 const char *list_order(const struct top *t)
 {
-    enum look look = t->n_deep ? t->deep[t->n_deep - 1].look : t->look;
+    enum top_view look = t->n_deep ? t->deep[t->n_deep - 1].look : t->look;
 
     return look == LOOK_EVENTS ? "time" : look == LOOK_ALERTS ? "severity" : order_words[order_of(t, look)];
 }
 
-const char *list_order_word(enum look look, unsigned order)
+const char *list_order_word(enum top_view look, unsigned order)
 {
     return order < orders[look].n ? order_words[orders[look].v[order]] : NULL;
 }
@@ -145,7 +145,7 @@ static int by_order(const void *pa, const void *pb, void *arg)
 {
     const struct item *a = pa, *b = pb;
     const struct top *t = arg;
-    enum look look = t->n_deep ? t->deep[t->n_deep - 1].look : t->look;
+    enum top_view look = t->n_deep ? t->deep[t->n_deep - 1].look : t->look;
     enum order by = order_of(t, look);
     int r = 0;
 
@@ -161,7 +161,7 @@ static int by_order(const void *pa, const void *pb, void *arg)
 /* Equal items keep their order: by node, then by index. */
 static void sort(struct top *t)
 {
-    enum look look = top_place(t)->look;
+    enum top_view look = top_place(t)->look;
     enum order by = order_of(t, look);
 
     if (by == BY_PLACE) {

@@ -17,7 +17,7 @@ static const char look_keys[] = "odpuhea";
 void top_init(struct top *t, const struct feed *feed, const char *me, int64_t every_ms)
 {
     *t = (struct top){.feed = feed, .me = me, .every_ms = every_ms, .trails = trails_new()};
-    for (enum look l = 0; l < LOOKS; l++)
+    for (enum top_view l = 0; l < LOOKS; l++)
         t->home[l].look = l;
 }
 
@@ -86,7 +86,7 @@ static void move(struct top *t, long by)
     p->picked = t->items[p->at].id;
 }
 
-static struct place *go_deep(struct top *t, enum look look)
+static struct place *go_deep(struct top *t, enum top_view look)
 {
     if (t->n_deep == PLACES_MAX) /* too deep: forget the oldest place */
         memmove(t->deep, t->deep + 1, --t->n_deep * sizeof(*t->deep));
@@ -234,7 +234,7 @@ static bool front_key(struct top *t, int key, bool *go_on)
 
 static bool look_key(struct top *t, int key)
 {
-    for (enum look l = 0; look_words[l]; l++)
+    for (enum top_view l = 0; look_words[l]; l++)
         if (key == look_keys[l]) {
             t->n_deep = 0;
             t->look = l;
@@ -250,7 +250,7 @@ bool top_key(struct top *t, int key)
 
     if (front_key(t, key, &go_on) || look_key(t, key) || list_key(t, key))
         return go_on;
-    enum look look = top_place(t)->look;
+    enum top_view look = top_place(t)->look;
     switch (key) {
     case 'q':
         return false;
@@ -419,7 +419,7 @@ static void draw_foot(struct top *t, struct sheet *s)
         return;
     }
     struct place *p = top_place(t);
-    for (enum look l = 0; look_words[l]; l++) {
+    for (enum top_view l = 0; look_words[l]; l++) {
         uint8_t style = p->look == l ? STYLE_PLAIN | STYLE_PICK : STYLE_PLAIN;
         x = sheet_putf(s, y, x, 16, style | STYLE_BOLD, "%c", look_keys[l]);
         x = sheet_putf(s, y, x, 16, style, " %s", l == LOOK_PEOPLE ? "users" : look_words[l]) + 1;
@@ -533,7 +533,7 @@ static void draw_title(struct top *t, struct sheet *s, int y)
         sheet_right(s, y, s->w / 2, s->w - s->w / 2, STYLE_TITLE | STYLE_PICK, where.p);
 }
 
-static const char *nothing(const struct top *t, enum look look)
+static const char *nothing(const struct top *t, enum top_view look)
 {
     if (look == LOOK_ALERTS && !t->feed->alerts)
         return "alerts need a hub: muster top --hub URL";
@@ -602,7 +602,7 @@ void top_draw(struct top *t, struct sheet *s)
     t->cell = grid_cell(t, p->look);
     scroll(t, p);
     if (p->look == LOOK_HISTORY)
-        history_ask(t, s);
+        top_fetch_history(t, s);
     if (t->columns > 1)
         draw_grid(t, s, p);
     for (int i = 0; t->columns == 1 && i < room && p->first + (size_t)i < t->n_items; i++) {

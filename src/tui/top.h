@@ -11,7 +11,7 @@
 #include "tui/sheet.h"
 #include "tui/trail.h"
 
-enum look {
+enum top_view {
     LOOK_OVERVIEW,
     LOOK_DEVICES,
     LOOK_PROCS,
@@ -59,7 +59,7 @@ struct item {
 
 /* A view and its selection. */
 struct place {
-    enum look look;
+    enum top_view look;
     char node[NODE_KEY_MAX], device[UUID_MAX], user[64]; /* restricts the view; empty: all */
     bool of_user;
     uint64_t picked;
@@ -76,12 +76,12 @@ struct top {
     struct arena arena; /* of shown */
     struct on_devices people;
     struct trails *trails;
-    struct lanes_ask seed; /* initial range of the trails */
+    struct lanes_query seed; /* initial range of the trails */
     bool seeded;
     size_t n_items, cap_items;
     struct item *items;
 
-    enum look look; /* the current home, if deep is empty */
+    enum top_view look; /* the current home, if deep is empty */
     struct place home[LOOKS], deep[PLACES_MAX];
     size_t n_deep;
     unsigned order[LOOKS];
@@ -96,7 +96,7 @@ struct top {
     struct filter_err filter_err;
     int64_t every_ms;
     unsigned span;            /* index of the time span of the history view */
-    struct lanes_ask ask;     /* its current query, and */
+    struct lanes_query ask;   /* its current query, and */
     const struct lanes *past; /* its data; NULL: none yet */
     /* last drawn position, for the mouse and for paging */
     int list_y, list_h, columns, cell;
@@ -116,13 +116,13 @@ struct place *top_place(struct top *t);
 /* list.c: the lines of the current place, sorted. */
 void list_make(struct top *t);
 const char *list_order(const struct top *t); /* name of the sort column */
-unsigned list_orders(enum look look);
-const char *list_order_word(enum look look, unsigned order); /* the n-th sort column of a view; NULL if none */
+unsigned list_orders(enum top_view look);
+const char *list_order_word(enum top_view look, unsigned order); /* the n-th sort column of a view; NULL if none */
 const struct device_now *list_device(const struct top *t, const char *uuid, const struct node_now **ret_node);
 
 /* lines.c: one line of each list, and its title. */
-void line_title(const struct top *t, struct sheet *s, int y, enum look look);
-void line_item(const struct top *t, struct sheet *s, int y, enum look look, const struct item *i);
+void line_title(const struct top *t, struct sheet *s, int y, enum top_view look);
+void line_item(const struct top *t, struct sheet *s, int y, enum top_view look, const struct item *i);
 void line_place(struct sheet *s, int y, int x, int width, uint8_t style, const struct node_now *n,
                 const struct device_now *d);
 void line_marks(struct sheet *s, int y, int x, int width, const struct node_now *n);
@@ -130,11 +130,11 @@ int line_longest(const struct top *t, int *ret_most); /* width of the longest na
 /* tree.c: reorders the sorted processes as trees. */
 void tree_make(struct top *t);
 /* grid.c: several items per line. */
-int grid_columns(const struct top *t, const struct sheet *s, enum look look); /* 1: a list */
-int grid_cell(const struct top *t, enum look look);                           /* width of an item */
-void grid_item(const struct top *t, struct sheet *s, int y, int x, enum look look, const struct item *i);
-/* history.c: query, title and lines of the history view. Call history_ask when the list has its position. */
-void history_ask(struct top *t, const struct sheet *s);
+int grid_columns(const struct top *t, const struct sheet *s, enum top_view look); /* 1: a list */
+int grid_cell(const struct top *t, enum top_view look);                           /* width of an item */
+void grid_item(const struct top *t, struct sheet *s, int y, int x, enum top_view look, const struct item *i);
+/* history.c: query, title and lines of the history view. Call top_fetch_history when the list has its position. */
+void top_fetch_history(struct top *t, const struct sheet *s);
 void history_title(const struct top *t, struct sheet *s, int y);
 void history_line(const struct top *t, struct sheet *s, int y, const struct item *i);
 const char *history_span(const struct top *t); /* "the last hour" */

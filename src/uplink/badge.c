@@ -111,7 +111,7 @@ int badge_keep(struct badge *t, const char *own, struct err *err)
     return r;
 }
 
-void badge_taken(struct badge *t)
+void badge_accepted(struct badge *t)
 {
     if (!t->use_own || !t->kept || !t->spent)
         return;

@@ -23,5 +23,5 @@ void badge_turn(struct badge *t);                                  /* it was ref
 int badge_keep(struct badge *t, const char *own, struct err *err); /* a new own one: to disk (0600), used from now on */
 /* The hub took what we sent. If it was with the own one, a given one that is removable is removed: a node that was
  * taken over gives away no token that adds others. */
-void badge_taken(struct badge *t);
+void badge_accepted(struct badge *t);
 bool badge_in(const struct badge *t, struct str text); /* text holds one of them: do not show it */

@@ -87,7 +87,7 @@ static int take_batch(struct forward *c, const struct frame *f, struct wire_dec 
     if ((b.facts && b.facts != c->facts) || (b.procs && b.procs != c->procs))
         return err_set(err, -EBADMSG, "a batch names facts that did not come before it");
     struct enclosure *facts = b.facts ? c->our_facts : NULL, *procs = b.procs ? c->our_procs : NULL;
-    r = wire_put_again(&frame, f->whole, next, facts ? facts->id : 0, procs ? procs->id : 0);
+    r = wire_put_copy(&frame, f->whole, next, facts ? facts->id : 0, procs ? procs->id : 0);
     if (r < 0)
         return err_set(err, -EBADMSG, "a batch cannot be sent on: %s", strerror(-r));
     int64_t at_ms = b.n_ticks ? b.at_ms[b.n_ticks - 1] : c->hello.sent_ms;

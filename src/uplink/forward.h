@@ -26,7 +26,7 @@ void forward_begin(struct forward *c); /* a new stream */
 void forward_fini(struct forward *c);
 void forward_add(struct forward *c, struct str bytes);
 
-enum forward_news { FORWARD_MORE, FORWARD_HELLO, FORWARD_PACKET };
+enum forward_kind { FORWARD_MORE, FORWARD_HELLO, FORWARD_PACKET };
 /*
  * Returns the next complete item, or -EBADMSG with a reason, after which the stream is over. next: the key for a batch.
  * The caller owns *ret.

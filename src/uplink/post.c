@@ -81,7 +81,7 @@ static void on_labels(void *arg, const struct http_result *r)
     }
 }
 
-void post_tell_labels(struct post *p)
+void post_send_labels(struct post *p)
 {
     struct err err = {0};
     AUTO_BUF body = BUF_INIT(2 * (size_t)LABELS_BODY);
@@ -113,7 +113,7 @@ void lane_labels(struct post_lane *l, const char *labels)
     l->told = l->telling = false;
 }
 
-void post_tell_sources(struct post *p, struct buf *json)
+void post_send_sources(struct post *p, struct buf *json)
 {
     struct err err = {0};
     if (http_post(p->sources, p->conf.badge.token, json, TIMEOUT_MS, &err) < 0)

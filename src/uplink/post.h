@@ -18,9 +18,9 @@ struct post_conf {
 struct post;
 int post_open(struct post **ret, struct event_base *loop, const struct post_conf *conf, struct err *err);
 void post_close(struct post *p);                          /* after its lanes */
-void post_tell_sources(struct post *p, struct buf *json); /* takes ownership of json; cancels the request in flight */
+void post_send_sources(struct post *p, struct buf *json); /* takes ownership of json; cancels the request in flight */
 /* Sends the labels of lanes that the hub does not have yet, as many as fit one request. Call it once a second. */
-void post_tell_labels(struct post *p);
+void post_send_labels(struct post *p);
 struct wire_enc *post_enc(struct post *p); /* one for all: it is large */
 struct wire_dec *post_dec(struct post *p); /* the same */
 

@@ -151,7 +151,7 @@ int segment_read(int fd, uint32_t off, struct spool_rec *ret, struct buf *body)
         return (int)r;
     if ((size_t)r < rec.bytes.len || crc32c(0, p, rec.bytes.len) != crc)
         return -EBADMSG;
-    buf_took(body, rec.bytes.len);
+    buf_appended(body, rec.bytes.len);
     rec.bytes = buf_str(body);
     *ret = rec;
     return 0;

@@ -251,7 +251,7 @@ static void take_answer(struct sender *s, struct lane *l, const struct answer *a
         else
             log_info("agent", "hub %s: enrolled; this node has its own token now", s->hub);
     }
-    badge_taken(s->badge);
+    badge_accepted(s->badge);
     take_pace(s, a, took_ms);
 }
 

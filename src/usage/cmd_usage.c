@@ -82,7 +82,7 @@ static int ask_hub(const struct usage_conf *conf, struct buf *ret, struct err *e
 static int64_t waiting(const struct usage_conf *conf, struct err *err)
 {
     AUTO_BUF answer = {0};
-    int r = client_ask(&conf->client, "GET", "/api/v1/usage?last=1h&by=model", str_of(""), &answer, err);
+    int r = client_request(&conf->client, "GET", "/api/v1/usage?last=1h&by=model", str_of(""), &answer, err);
     json_t *o = r < 0 ? NULL : client_json(buf_str(&answer)), *n = json_object_get(o, "waiting");
     int64_t v = r < 0 ? r
                 : json_is_integer(n)
@@ -97,7 +97,7 @@ static int64_t waiting(const struct usage_conf *conf, struct err *err)
 static int count_again(const struct usage_conf *conf, struct err *err)
 {
     AUTO_BUF answer = {0};
-    int r = client_ask(&conf->client, "POST", "/api/v1/usage/recount", str_of("{}"), &answer, err);
+    int r = client_request(&conf->client, "POST", "/api/v1/usage/recount", str_of("{}"), &answer, err);
     bool screen = isatty(STDERR_FILENO);
     int64_t left = r < 0 ? r : waiting(conf, err);
 

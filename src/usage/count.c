@@ -49,7 +49,7 @@ void count_split(int64_t total, const int64_t *w, size_t n, int64_t *ret)
     }
 }
 
-struct who { /* a login of this device */
+struct proc_info { /* a login of this device */
     const char *login;
     int32_t *idle; /* ms in each minute; -1: not held, or busy, or unknown */
     struct usage_sum *hours;
@@ -61,7 +61,7 @@ struct counting {
     const struct count_rule *rule;
     const struct count_input *in;
     const struct count_device *d;
-    struct who *who; /* by login; [0] is "" */
+    struct proc_info *who; /* by login; [0] is "" */
     size_t n_who;
     struct holder {
         const struct count_use *use;
@@ -284,7 +284,7 @@ static void minute_add(struct counting *c, size_t i, const struct count_minute *
     int64_t busy = MIN((int64_t)MAX(m->busy_ms, 0), held);
     count_split(busy, c->held, c->n_who, c->part);
     for (size_t k = 0; k < c->n_who; k++) {
-        struct who *w = &c->who[k];
+        struct proc_info *w = &c->who[k];
         if (c->held[k] == 0)
             continue;
         if (idle)
@@ -314,7 +314,7 @@ static void minute_add(struct counting *c, size_t i, const struct count_minute *
 }
 
 /* Idle minutes in a row, at least as long as a spell, count as long. */
-static void long_spells(struct counting *c, struct who *w, const long *hour_of)
+static void long_spells(struct counting *c, struct proc_info *w, const long *hour_of)
 {
     size_t n = c->in->n_minutes, least = (size_t)(count_ahead_ms(c->rule) / MINUTE_MS);
 
@@ -338,7 +338,7 @@ static void give(struct counting *c, struct arena *mem)
         u->held = arena_alloc(mem, MAX(u->n, 1u), sizeof(*u->held));
         size_t at = 0;
         for (size_t k = 0; k < c->n_who; k++) {
-            struct who *w = &c->who[k];
+            struct proc_info *w = &c->who[k];
             if (w->hours[h].held_ms <= 0)
                 continue;
             w->hours[h].mib_s = (int64_t)(w->mem[h] / 1000 >> 20);

@@ -7,7 +7,7 @@
 #include "hub/handlers.h"
 #include "hub/self.h"
 #include "nodes/peers.h"
-#include "usage/advise_kept.h"
+#include "usage/advice_cache.h"
 #include "usage/ledger.h"
 #include "usage/routes.h"
 #include "usage/tariff.h"
@@ -22,12 +22,12 @@ struct hub_usage {
     struct hub *h;
     struct tariff *tariff;
     struct usage_totals *totals;
-    struct advise_kept *advise;
+    struct advice_cache *advise;
 };
 
 const struct advise_made *usage_advise(struct hub *h)
 {
-    return advise_kept_made(((struct hub_usage *)feature_self(&h->features, &usage_feature))->advise);
+    return advice_cache_get(((struct hub_usage *)feature_self(&h->features, &usage_feature))->advise);
 }
 
 void usage_now_of(struct hub *h, struct usage_now *ret)
@@ -41,17 +41,17 @@ void usage_now_of(struct hub *h, struct usage_now *ret)
 }
 
 /* Counts changed hours again. */
-static void count_again(void *self, const struct news *n)
+static void count_again(void *self, const struct hub_event *n)
 {
     struct hub *h = ((struct hub_usage *)self)->h;
-    usage_totals_hear(((struct hub_usage *)self)->totals, n);
-    if (n->kind == NEWS_TIME && n->node)
+    usage_totals_on_event(((struct hub_usage *)self)->totals, n);
+    if (n->kind == HUB_EVENT_TIME && n->node)
         ledger_mark(h->ledger, n->node, n->from_ms, n->to_ms, n->now_ms);
-    else if (n->kind == NEWS_TIME)
+    else if (n->kind == HUB_EVENT_TIME)
         ledger_mark_all(h->ledger, n->from_ms, n->to_ms, n->now_ms);
-    else if (n->kind == NEWS_RENAMED)
+    else if (n->kind == HUB_EVENT_RENAMED)
         ledger_move(h->ledger, n->was, n->node, n->now_ms);
-    if (n->kind == NEWS_RECORD && n->record->kind == STORE_USAGE_MARK)
+    if (n->kind == HUB_EVENT_RECORD && n->record->kind == STORE_USAGE_MARK)
         ledger_take_mark(h->ledger, n->record->record, n->now_ms);
 }
 
@@ -173,7 +173,7 @@ static int load_ledger(void *self, struct err *err)
         return err_set(err, -EAGAIN, "cannot start a thread");
     r = ledger_load(h->ledger, clock_wall_ms(), err);
     d->totals = usage_totals_new(h);
-    d->advise = advise_kept_new(h);
+    d->advise = advice_cache_new(h);
     h->usage_trend = usage_trend_new(h); /* knows then whether hours wait to be counted */
     return r;
 }
@@ -186,7 +186,7 @@ static void tick(void *self, int64_t now_ms)
     if (hub_leads(h))
         usage_totals_tick(d->totals, now_ms);
     usage_trend_tick(h->usage_trend, now_ms);
-    advise_kept_tick(d->advise, now_ms);
+    advice_cache_tick(d->advise, now_ms);
 }
 
 static void add_status(void *self, struct status *s)
@@ -209,7 +209,7 @@ static void close_usage(void *self)
     struct hub_usage *d = self;
     usage_trend_free(d->h->usage_trend);
     usage_totals_free(d->totals);
-    advise_kept_free(d->advise);
+    advice_cache_free(d->advise);
     drop_tariff(d->tariff);
     free(d);
 }

@@ -279,7 +279,7 @@ static bool mark_due(const struct ledger *l, const struct hour_mark *m, int64_t 
 
 static void count_one(struct counting_job *g, struct counting *c, struct history_session *x)
 {
-    struct recount_ask ask = {c->node, c->n, c->hours, c->until_ms, !c->often, &g->common, x, job_stopped, &g->job};
+    struct recount_params ask = {c->node, c->n, c->hours, c->until_ms, !c->often, &g->common, x, job_stopped, &g->job};
     int64_t begin_us = clock_thread_us();
 
     c->result = recount(g->l->store, g->l->beside, &c->rule, &ask, &c->out, &c->err);
@@ -494,7 +494,7 @@ static void save_clock(struct ledger *l)
             buf_addf(&b, " %s", zone_name(l->zones[z].zone));
     int r = store_put(l->store, STORE_SETTING, &(struct store_setting){SETTING, buf_str(&b)}, 1, NULL, NULL);
     if (r < 0)
-        log_warn("usage", "which days are added up cannot be noted: %s", store_why(r));
+        log_warn("usage", "which days are added up cannot be noted: %s", store_error_text(r));
 }
 
 static void start_next(struct ledger *l, int64_t now_ms)
@@ -731,7 +731,7 @@ struct ledger *ledger_new(struct event_base *loop, struct store *store, const ch
                            .conf = *conf, .spare_us = SAVED_US, .own = conf->part ? 0 : ALL_PARTS);
     for (size_t z = 0; z < n_zones; z++)
         l->zones[z].zone = zones[z];
-    l->work = work_new_behind(loop, 4);
+    l->work = work_new_background(loop, 4);
     if (!l->work) {
         ledger_free(l);
         return NULL;

@@ -7,7 +7,7 @@
  *    gap of more than two days (the hub was off, a clock jumped) is marked gradually; its rest is dropped when the hub
  *    ends.
  * L3 The loop never waits here, except in ledger_free.
- * L4 Of several hubs the hub that has a node's part (hub/others.h) counts it; the others only store marks for it.
+ * L4 Of several hubs the hub that has a node's part (hub/peer_hubs.h) counts it; the others only store marks for it.
  *    Results are stored with the epoch in which counting started.
  */
 #pragma once

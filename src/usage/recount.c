@@ -26,7 +26,7 @@ struct dev {
 
 struct work {
     const struct count_rule *rule;
-    const struct recount_ask *ask;
+    const struct recount_params *ask;
     struct recounted *ret;
     struct dev *devs;
     size_t n, cap, hint;
@@ -54,7 +54,7 @@ static bool is_split(const struct node_fact *f, const struct device_fact *d)
 }
 
 /* Adds the devices in the facts of one time to the hour. */
-static void take_devices(struct work *w, const struct facts_was *was, uint32_t in)
+static void take_devices(struct work *w, const struct facts_at *was, uint32_t in)
 {
     for (size_t i = 0; was->has_fact && i < was->fact.n_devices; i++) {
         const struct device_fact *f = &was->fact.devices[i];
@@ -74,7 +74,7 @@ static void take_devices(struct work *w, const struct facts_was *was, uint32_t i
     }
 }
 
-static int ask_facts(struct work *w, struct store *past, int64_t at_ms, uint64_t known, struct facts_was *ret,
+static int ask_facts(struct work *w, struct store *past, int64_t at_ms, uint64_t known, struct facts_at *ret,
                      struct err *err)
 {
     int r = store_facts_at(past, w->ask->session, w->ask->node, at_ms, known, ret, err);
@@ -86,14 +86,14 @@ static int ask_facts(struct work *w, struct store *past, int64_t at_ms, uint64_t
 static int find_devices_of(struct work *w, struct store *past, size_t hour, struct err *err)
 {
     int64_t at_ms = w->ask->hours[hour], end_ms = MIN(at_ms + HOUR_MS, w->ask->until_ms) - 1;
-    struct facts_was first = {0}, last = {0}, before = {0};
+    struct facts_at first = {0}, last = {0}, before = {0};
     int r = ask_facts(w, past, MAX(end_ms, at_ms), 0, &last, err);
     bool same = last.id && last.from_ms <= at_ms;
 
     if (r == 0 && !same)
         r = ask_facts(w, past, at_ms, last.id, &first, err);
     same |= first.id && first.id == last.id;
-    const struct facts_was *begin = same ? &last : &first;
+    const struct facts_at *begin = same ? &last : &first;
     bool lost = begin->has_fact && ANY(begin->fact.n_devices, i, begin->fact.devices[i].lost);
     take_devices(w, &first, 1u << hour);
     take_devices(w, &last, 1u << hour);
@@ -200,11 +200,11 @@ static int read_common(const struct work *w, struct recount_common *c, struct st
 static int find_uses(struct work *w, struct store *records, struct err *err)
 {
     struct recount_common own = {0}, *c = w->ask->common ? w->ask->common : &own;
-    struct job_ask jobs = {.from_ms = w->from_ms,
-                           .to_ms = w->to_ms,
-                           .node = w->ask->node,
-                           .kind = "slurm",
-                           .limit = JOBS_MOST};
+    struct job_query jobs = {.from_ms = w->from_ms,
+                             .to_ms = w->to_ms,
+                             .node = w->ask->node,
+                             .kind = "slurm",
+                             .limit = JOBS_MOST};
     int64_t late_ms = w->tick_ms + USAGE_LATE_MS;
     int r =
         store_each(records,
@@ -293,7 +293,7 @@ static void make_minutes(const struct history *h, size_t d, struct count_minute 
 
 static int count_all(struct work *w, const struct history *h, struct err *err)
 {
-    const struct recount_ask *ask = w->ask;
+    const struct recount_params *ask = w->ask;
     AUTO_FREE struct count_minute *minutes = mem_alloc((h->n + 1) * sizeof(*minutes));
     AUTO_FREE struct usage_device *out = mem_zero(ask->n_hours, sizeof(*out));
     struct count_input in = {w->from_ms, h->n, ask->until_ms, 1, ask->n_hours, ask->hours};
@@ -317,7 +317,7 @@ static int count_all(struct work *w, const struct history *h, struct err *err)
 
 static int run(struct work *w, struct store *past, struct store *records, struct err *err)
 {
-    const struct recount_ask *ask = w->ask;
+    const struct recount_params *ask = w->ask;
     int r = w->n ? find_uses(w, records, err) : 0;
 
     AUTO_FREE const char **uuids = mem_zero(w->n + 1, sizeof(*uuids));
@@ -331,20 +331,20 @@ static int run(struct work *w, struct store *past, struct store *records, struct
     if (r < 0 || !w->n)
         return r;
     struct history h = {0};
-    struct history_ask ha = {.node = ask->node,
-                             .devices = uuids,
-                             .metrics = bin_names,
-                             .n_devices = w->n,
-                             .n_metrics = BINS,
-                             .from_ms = w->from_ms,
-                             .to_ms = w->to_ms,
-                             .step_ms = MINUTE_MS,
-                             .fields = BIN_SUM | BIN_LAST,
-                             .tier = TIER_MINUTE,
-                             .stop = ask->stop,
-                             .arg = ask->arg,
-                             .once = ask->once,
-                             .session = ask->session};
+    struct bins_query ha = {.node = ask->node,
+                            .devices = uuids,
+                            .metrics = bin_names,
+                            .n_devices = w->n,
+                            .n_metrics = BINS,
+                            .from_ms = w->from_ms,
+                            .to_ms = w->to_ms,
+                            .step_ms = MINUTE_MS,
+                            .fields = BIN_SUM | BIN_LAST,
+                            .tier = TIER_MINUTE,
+                            .stop = ask->stop,
+                            .arg = ask->arg,
+                            .once = ask->once,
+                            .session = ask->session};
     r = store_history(past, &ha, &h, err);
     if (r == 0)
         r = count_all(w, &h, err);
@@ -354,7 +354,7 @@ static int run(struct work *w, struct store *past, struct store *records, struct
 
 /* -EAGAIN: one hour at a time, for how often it was sampled decides how long a sample counts. */
 static int run_part(struct store *past, struct store *records, const struct count_rule *rule,
-                    const struct recount_ask *ask, struct recounted *ret, struct usage_span *out, struct err *err)
+                    const struct recount_params *ask, struct recounted *ret, struct usage_span *out, struct err *err)
 {
     struct work w = {.rule = rule, .ask = ask, .ret = ret, .out = out};
 
@@ -370,7 +370,7 @@ static int run_part(struct store *past, struct store *records, const struct coun
     return r;
 }
 
-int recount(struct store *past, struct store *records, const struct count_rule *rule, const struct recount_ask *ask,
+int recount(struct store *past, struct store *records, const struct count_rule *rule, const struct recount_params *ask,
             struct recounted *ret, struct err *err)
 {
     struct err why = {0};
@@ -381,7 +381,7 @@ int recount(struct store *past, struct store *records, const struct count_rule *
     ret->hours = arena_alloc(&ret->mem, ask->n_hours, sizeof(*ret->hours));
     int r = run_part(past, records, rule, ask, ret, ret->hours, &why);
     for (size_t i = 0; r == -EAGAIN && i < ask->n_hours; i++) {
-        struct recount_ask one = *ask;
+        struct recount_params one = *ask;
         one.n_hours = 1;
         one.hours = ask->hours + i;
         ret->hours[i] = (struct usage_span){0};

@@ -19,14 +19,14 @@ struct recount_common {
 };
 void recount_common_fini(struct recount_common *c);
 
-struct recount_ask {
+struct recount_params {
     const char *node; /* key */
     size_t n_hours;
     const int64_t *hours;            /* their starts, ascending */
     int64_t until_ms;                /* end of the counted time: now, whole minutes */
-    bool once;                       /* see history_ask */
+    bool once;                       /* see top_fetch_history */
     struct recount_common *common;   /* NULL: none */
-    struct history_session *session; /* see history_ask */
+    struct history_session *session; /* see top_fetch_history */
     bool (*stop)(void *arg);
     void *arg;
 };
@@ -37,5 +37,5 @@ struct recounted {
 };
 
 /* past: samples; records: processes, jobs, bookings. */
-int recount(struct store *past, struct store *records, const struct count_rule *rule, const struct recount_ask *ask,
+int recount(struct store *past, struct store *records, const struct count_rule *rule, const struct recount_params *ask,
             struct recounted *ret, struct err *err);

@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/moment.h"
 #include "base/order.h"
+#include "base/time_text.h"
 #include "base/when.h"
 #include "format/render.h"
 #include "history/history.h"
@@ -37,7 +37,7 @@ static const char *const param_words[USAGE_PARAMS] = {"by",      "from",       "
                                                       "project", "company",    "node",   "model",  "device"};
 
 struct usage_job {
-    struct past_ask ask; /* first */
+    struct async_query ask; /* first */
     struct arena mem;
     const char *text[USAGE_PARAMS]; /* NULL: not given; copies */
     int64_t now_ms;
@@ -85,7 +85,7 @@ static int moment(const struct usage_job *k, int which, bool end, int64_t *ret, 
     return when_parse(s, param_words[which], k->now_ms, ret, err);
 }
 
-static int read_span(struct usage_job *k, struct sums_ask *a, struct err *err)
+static int read_span(struct usage_job *k, struct sums_query *a, struct err *err)
 {
     int64_t last_ms = LAST;
     int r = 0;
@@ -119,7 +119,7 @@ static int load_zone(struct usage_job *k, struct err *err)
     return zone_load(k->text[USAGE_ZONE] ? k->text[USAGE_ZONE] : zone_name(k->now.stat.zone), &k->zone, err);
 }
 
-static int read_question(struct usage_job *k, struct sums_ask *a, struct err *err)
+static int read_question(struct usage_job *k, struct sums_query *a, struct err *err)
 {
     int by = BY_PERSON, format = FORMAT_JSON, period = PERIOD_ALL;
     int r = word_of(k->text[USAGE_BY], usage_by_words, "by", BY_PERSON, &by, err)
@@ -157,7 +157,7 @@ static int write_table(const struct usage_job *k, const struct usage_table *t, s
         render_rows_text(out, &rows, &k->term);
         rows_fini(&rows);
         if (t->n && t->records_ms > t->from_ms)
-            buf_addf(out, "records since %s\n", moment_zoned(t->records_ms, k->zone, since));
+            buf_addf(out, "records since %s\n", time_text_zoned(t->records_ms, k->zone, since));
         return 0;
     case FORMAT_CSV:
         render_usage_csv(out, t);
@@ -188,23 +188,23 @@ static const struct zone *days_for(const struct usage_job *k)
 
 int usage_job_sum(struct usage_job *k, const struct past_source *past, struct usage_table *ret, struct err *err)
 {
-    struct sums_ask a = {.person = k->text[USAGE_PERSON],
-                         .team = k->text[USAGE_TEAM],
-                         .project = k->text[USAGE_PROJECT],
-                         .company = k->text[USAGE_COMPANY],
-                         .node = k->text[USAGE_NODE],
-                         .model = k->text[USAGE_MODEL],
-                         .device = k->text[USAGE_DEVICE],
-                         .keep = k->filtered ? is_kept : NULL,
-                         .keep_arg = k,
-                         .people = k->people,
-                         .tariff = &k->tariff,
-                         .nodes = k->nodes,
-                         .n_nodes = k->n_nodes,
-                         .each = past->each,
-                         .arg = past->arg,
-                         .stop = past->stop,
-                         .stop_arg = past->stop_arg};
+    struct sums_query a = {.person = k->text[USAGE_PERSON],
+                           .team = k->text[USAGE_TEAM],
+                           .project = k->text[USAGE_PROJECT],
+                           .company = k->text[USAGE_COMPANY],
+                           .node = k->text[USAGE_NODE],
+                           .model = k->text[USAGE_MODEL],
+                           .device = k->text[USAGE_DEVICE],
+                           .keep = k->filtered ? is_kept : NULL,
+                           .keep_arg = k,
+                           .people = k->people,
+                           .tariff = &k->tariff,
+                           .nodes = k->nodes,
+                           .n_nodes = k->n_nodes,
+                           .each = past->each,
+                           .arg = past->arg,
+                           .stop = past->stop,
+                           .stop_arg = past->stop_arg};
     struct usage_table t;
     int r = read_question(k, &a, err);
 
@@ -222,7 +222,7 @@ int usage_job_sum(struct usage_job *k, const struct past_source *past, struct us
     return 0;
 }
 
-static void usage_run(struct past_ask *ask, const struct past_source *past, struct reply *rp)
+static void usage_run(struct async_query *ask, const struct past_source *past, struct reply *rp)
 {
     struct usage_job *k = (struct usage_job *)ask;
     struct usage_table t;
@@ -257,7 +257,7 @@ void usage_job_free(struct usage_job *k)
     free(k);
 }
 
-static void usage_end(struct past_ask *ask)
+static void usage_end(struct async_query *ask)
 {
     usage_job_free((struct usage_job *)ask);
 }
@@ -298,12 +298,12 @@ struct usage_job *usage_job_new(struct api *a, const char *const text[USAGE_PARA
     k->title = arena_str(&k->mem, a->name);
     for (size_t i = 0; i < USAGE_PARAMS; i++)
         k->text[i] = arena_str(&k->mem, text[i]);
-    view_of(a->live, &(struct view_ask){.all = true, .demo = a->demo}, now_ms, &v);
+    view_of(a->live, &(struct view_query){.all = true, .demo = a->demo}, now_ms, &v);
     call_nodes(k, &v, filter);
     return k;
 }
 
-static enum reply_how get_usage(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_mode get_usage(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FILTER *filter = NULL;
     AUTO_ARENA mem = {0};
@@ -322,10 +322,10 @@ static enum reply_how get_usage(struct api *a, struct request *rq, struct reply 
     int format = FORMAT_JSON;
     word_of(text[USAGE_FORMAT], format_words, "format", FORMAT_JSON, &format, NULL); /* usage_run reports a mistake */
     k->ask.costly = format >= FORMAT_PDF;
-    return ask_later(a->hub, rq, rp, &k->ask);
+    return query_async(a->hub, rq, rp, &k->ask);
 }
 
-static enum reply_how post_recount(struct api *a, UNUSED struct request *rq, struct reply *rp)
+static enum reply_mode post_recount(struct api *a, UNUSED struct request *rq, struct reply *rp)
 {
     rp->status = 202;
     rp->body = BUF_INIT(256);

@@ -1,5 +1,5 @@
 /*
- * routes_advise.c: the route that returns the advice. For the default period the result is cached (advise_kept.h); for
+ * routes_advise.c: the route that returns the advice. For the default period the result is cached (advice_cache.h); for
  * another one a worker thread reads the runs. Prices come from live.
  */
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "jobs/routes.h"
 #include "now/live.h"
 #include "people/people.h"
-#include "usage/advise_kept.h"
+#include "usage/advice_cache.h"
 #include "usage/routes.h"
 
 #define ADVISE_BYTES (1u << 20)
@@ -20,12 +20,12 @@
 #define LIMIT_MS     60000
 
 struct question {
-    struct past_ask ask; /* first */
+    struct async_query ask; /* first */
     char *person, *team;
     struct advise_making making;
 };
 
-static void advise_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+static void advise_run(struct async_query *k, const struct past_source *past, struct reply *rp)
 {
     struct question *q = (struct question *)k;
     struct err err = {0};
@@ -60,7 +60,7 @@ static void line_json(struct json *j, const struct advise_line *l)
     json_end_obj(j);
 }
 
-static void put_answer(struct reply *rp, struct api *a, const struct advise_made *m, const struct advise_who *who)
+static void put_answer(struct reply *rp, struct api *a, const struct advise_made *m, const struct advise_owner *who)
 {
     struct advise_line lines[ADVISE_LINES];
     size_t n = advise_lines(&m->all, who, gpu_price, a, lines);
@@ -87,14 +87,14 @@ static void put_answer(struct reply *rp, struct api *a, const struct advise_made
     reply_object_end(rp, &j);
 }
 
-static void advise_settle(struct past_ask *k, struct api *a, struct reply *rp)
+static void advise_settle(struct async_query *k, struct api *a, struct reply *rp)
 {
     struct question *q = (struct question *)k;
     put_answer(rp, a, &q->making.made,
-               &(struct advise_who){q->person, q->team, q->making.people, q->making.made.to_ms - 1});
+               &(struct advise_owner){q->person, q->team, q->making.people, q->making.made.to_ms - 1});
 }
 
-static void advise_end(struct past_ask *k)
+static void advise_end(struct async_query *k)
 {
     struct question *q = (struct question *)k;
     advise_making_fini(&q->making);
@@ -108,7 +108,7 @@ static char *text_asked(const struct request *rq, const char *name)
 }
 
 /* The hub still reads what runs did. */
-static enum reply_how not_ready(struct reply *rp)
+static enum reply_mode not_ready(struct reply *rp)
 {
     struct json j = reply_object(rp, ADVISE_BYTES);
     json_bool(&j, "ready", false);
@@ -118,7 +118,7 @@ static enum reply_how not_ready(struct reply *rp)
     return REPLY_NOW;
 }
 
-enum reply_how get_advise(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_advise(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str last = str_trim(request_query(rq, "last"));
     int64_t span_ms = ADVISE_KEPT_MS;
@@ -128,7 +128,7 @@ enum reply_how get_advise(struct api *a, struct request *rq, struct reply *rp)
     if (span_ms == ADVISE_KEPT_MS) {
         const struct advise_made *m = usage_advise(a->hub);
         if (m)
-            put_answer(rp, a, m, &(struct advise_who){person, team, a->people, m->to_ms - 1});
+            put_answer(rp, a, m, &(struct advise_owner){person, team, a->people, m->to_ms - 1});
         else
             not_ready(rp);
         FREE_ALL(person, team);
@@ -137,5 +137,5 @@ enum reply_how get_advise(struct api *a, struct request *rq, struct reply *rp)
     struct question *q = NEW(struct question, .ask = {.run = advise_run, .end = advise_end, .limit_ms = LIMIT_MS},
                              .person = person, .team = team);
     advise_making_of(a->hub, span_ms, clock_wall_ms(), &q->making);
-    return ask_then(a->hub, rq, rp, &q->ask, advise_settle);
+    return query_async_then(a->hub, rq, rp, &q->ask, advise_settle);
 }

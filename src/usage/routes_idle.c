@@ -13,7 +13,7 @@
 #define LONGER_MS 1800000ll
 
 struct idle {
-    const struct holding *h;
+    const struct device_user *h;
     const char *person, *login;
     int64_t idle_ms;
     size_t holders; /* how many share it */
@@ -86,7 +86,7 @@ static size_t find_idle(const struct on_devices *people, int64_t longer_ms, int6
 void idle_rows(struct api *a, const struct filter *filter, int64_t longer_ms, int64_t now_ms, struct rows *ret)
 {
     struct view v;
-    struct view_ask ask = {.demo = a->demo};
+    struct view_query ask = {.demo = a->demo};
     struct usage_now usage;
     AUTO_ARENA arena = {0};
     AUTO_FREE struct idle *idle = NULL;
@@ -104,7 +104,7 @@ void idle_rows(struct api *a, const struct filter *filter, int64_t longer_ms, in
     on_devices_fini(&people);
 }
 
-enum reply_how get_idle(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_idle(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str longer = str_trim(request_query(rq, "longer")), format = request_query(rq, "format");
     AUTO_FILTER *filter = NULL;

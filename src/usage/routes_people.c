@@ -24,7 +24,7 @@
 #define SPANS_MAX  20000
 #define GAP_MS     60000
 
-static void holding_json(struct json *j, const struct holding *h)
+static void holding_json(struct json *j, const struct device_user *h)
 {
     json_obj(j, NULL);
     json_cstr(j, "node", h->node->name);
@@ -110,10 +110,10 @@ static uint64_t booked_version(const struct api *a, int64_t now_ms)
     return sum;
 }
 
-enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_people(struct api *a, struct request *rq, struct reply *rp)
 {
     struct view v;
-    struct view_ask ask = {.demo = a->demo};
+    struct view_query ask = {.demo = a->demo};
     AUTO_FILTER *filter = NULL;
     AUTO_ARENA arena = {0};
     struct on_devices people;
@@ -126,7 +126,7 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
     buf_addf(&key, "people|%d|%llx|%llu|%s", request_flag(rq, "recent"),
              (unsigned long long)booked_version(a, rq->now_ms),
              (unsigned long long)usage_trend_version(a->hub->usage_trend), filter ? filter_key(filter) : "");
-    if (reply_kept(a, rq, buf_str(&key), version, rp))
+    if (reply_cached(a, rq, buf_str(&key), version, rp))
         return REPLY_NOW;
     int64_t begin_us = clock_thread_us();
     if (filter)
@@ -172,8 +172,8 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
 /* ---- who was ---- */
 
 struct spans_job {
-    struct past_ask ask; /* first */
-    struct span_ask what;
+    struct async_query ask; /* first */
+    struct span_query what;
     bool csv;
     struct arena mem;
     size_t n;
@@ -274,7 +274,7 @@ static void span_row(const struct spans_job *job, const struct span *s, struct r
     cell_some_text(&c[S_PERSON], person_of(job, s->node, s->user, s->uid));
 }
 
-static void spans_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+static void spans_run(struct async_query *k, const struct past_source *past, struct reply *rp)
 {
     struct spans_job *job = (struct spans_job *)k;
     struct spans spans;
@@ -303,7 +303,7 @@ static void spans_run(struct past_ask *k, const struct past_source *past, struct
     spans_fini(&spans);
 }
 
-static void spans_end(struct past_ask *k)
+static void spans_end(struct async_query *k)
 {
     struct spans_job *job = (struct spans_job *)k;
     lookup_fini(&job->by_key);
@@ -327,20 +327,20 @@ static struct span_node *span_nodes(struct api *a, struct arena *mem, const stru
     return all;
 }
 
-enum reply_how get_spans(struct api *a, struct request *rq, struct reply *rp)
+enum reply_mode get_spans(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str node = request_query(rq, "node"), device = request_query(rq, "device"), user = request_query(rq, "user"),
                person = request_query(rq, "person"), by = request_query(rq, "by"), to = request_query(rq, "to"),
                format = request_query(rq, "format");
     AUTO_FREE char *name = node.len ? mem_strn(node.p, node.len) : NULL;
-    struct view_ask ask = {.node = name, .all = true, .demo = a->demo};
+    struct view_query ask = {.node = name, .all = true, .demo = a->demo};
     struct view v;
     struct err err = {0};
-    struct span_ask what = {.to_ms = rq->now_ms + 1,
-                            .by_user = str_eq(by, "user"),
-                            .gap_ms = request_int(rq, "gap", GAP_MS / 1000, 0, 86400ll * 366) * 1000,
-                            .limit = (size_t)request_int(rq, "limit", SPANS, 1, SPANS_MAX)};
-    if (!words_are_ours(a, node, rp) || !words_are_ours(a, device, rp))
+    struct span_query what = {.to_ms = rq->now_ms + 1,
+                              .by_user = str_eq(by, "user"),
+                              .gap_ms = request_int(rq, "gap", GAP_MS / 1000, 0, 86400ll * 366) * 1000,
+                              .limit = (size_t)request_int(rq, "limit", SPANS, 1, SPANS_MAX)};
+    if (!names_are_local(a, node, rp) || !names_are_local(a, device, rp))
         return REPLY_NOW;
     if (by.len && !what.by_user && !str_eq(by, "process"))
         return reply_problem(rp, 400, "by '%.*s' is not known: there are process and user", (int)MIN(by.len, 40u),
@@ -366,5 +366,5 @@ enum reply_how get_spans(struct api *a, struct request *rq, struct reply *rp)
         job->what.keep = is_of_person;
         job->what.arg = job;
     }
-    return ask_later(a->hub, rq, rp, &job->ask);
+    return query_async(a->hub, rq, rp, &job->ask);
 }

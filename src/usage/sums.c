@@ -74,7 +74,7 @@ struct node {
 };
 
 struct sums {
-    const struct sums_ask *ask;
+    const struct sums_query *ask;
     struct arena *mem;
     struct lookup keys_by_ptr, keys_by_text, logins_by, seen, devices_by, nodes_by, known_by;
     struct line *lines;
@@ -194,7 +194,7 @@ static void person_groups(struct sums *s, struct somebody *p)
 {
     static const enum group_kind kinds[] =
         {[BY_TEAM] = GROUP_TEAM, [BY_PROJECT] = GROUP_PROJECT, [BY_COMPANY] = GROUP_COMPANY};
-    const struct sums_ask *a = s->ask;
+    const struct sums_query *a = s->ask;
     const char *names[GROUPS_MAX];
 
     p->wanted = (!a->person || strcmp(a->person, p->name) == 0) && in_group(s, GROUP_TEAM, a->team, p->name) &&
@@ -314,7 +314,7 @@ static void held_by_jobs(struct sums *s, const struct usage_span *span, const st
 
 static bool wants_device(const struct sums *s, const struct usage_device *d)
 {
-    const struct sums_ask *a = s->ask;
+    const struct sums_query *a = s->ask;
 
     return (!a->device || strcmp(a->device, d->device) == 0) && (!a->model || model_fits(a->model, d->model)) &&
            (!a->keep || a->keep(a->keep_arg, d->device));
@@ -402,7 +402,7 @@ static void add_device(struct sums *s, const struct usage_span *span, const stru
 /* The current names of the node: each of ten thousand nodes is looked up once. */
 static const struct sums_node *known_node(struct sums *s, const char *key)
 {
-    const struct sums_ask *a = s->ask;
+    const struct sums_query *a = s->ask;
     size_t at = 0, i;
 
     while (s->known_by.n < a->n_nodes)
@@ -415,7 +415,7 @@ static const struct sums_node *known_node(struct sums *s, const char *key)
 
 static struct node *node_of(struct sums *s, const char *key)
 {
-    const struct sums_ask *a = s->ask;
+    const struct sums_query *a = s->ask;
     size_t at = place_of(&s->nodes_by, (uint64_t)(uintptr_t)key, s->n_nodes);
 
     if (at == s->n_nodes) {
@@ -460,7 +460,7 @@ static void take_job(void *arg, const struct job_fact *j)
 
 static int make_periods(struct sums *s, struct err *err)
 {
-    const struct sums_ask *a = s->ask;
+    const struct sums_query *a = s->ask;
     size_t cap = 0;
 
     for (int64_t at_ms = a->from_ms; at_ms < a->to_ms;) {
@@ -506,7 +506,7 @@ static int by_time(const void *x, const void *y, void *arg)
 
 static void describe(const struct sums *s, struct usage_table *t)
 {
-    const struct sums_ask *a = s->ask;
+    const struct sums_query *a = s->ask;
 
     t->by = a->by;
     t->from_ms = a->from_ms;
@@ -523,7 +523,7 @@ static void describe(const struct sums *s, struct usage_table *t)
 
 static void make_table(struct sums *s, struct usage_table *t)
 {
-    const struct sums_ask *a = s->ask;
+    const struct sums_query *a = s->ask;
     AUTO_FREE uint32_t *order = mem_zero(s->n_lines + 1, sizeof(*order));
 
     for (size_t i = 0; i < s->n_lines; i++)
@@ -562,9 +562,9 @@ static void make_table(struct sums *s, struct usage_table *t)
  * Days of the store that lie wholly within a period are read as days; they are the hub's, whatever zone the periods are
  * of. By hour, by job, and per day of another zone every hour is read.
  */
-static void plan_days(const struct sums *s, const struct zone *zone, struct usage_ask *u, struct usage_day *days)
+static void plan_days(const struct sums *s, const struct zone *zone, struct usage_query *u, struct usage_day *days)
 {
-    const struct sums_ask *a = s->ask;
+    const struct sums_query *a = s->ask;
 
     if (!zone || a->period == PERIOD_HOUR || (a->by == BY_JOB && s->n_jobs))
         return;
@@ -600,15 +600,15 @@ struct sums_node *sums_nodes(struct arena *mem, const struct node_now *const *v,
     return all;
 }
 
-int sums_run(const struct sums_ask *a, struct arena *mem, struct usage_table *ret, struct err *err)
+int sums_run(const struct sums_query *a, struct arena *mem, struct usage_table *ret, struct err *err)
 {
     struct sums s = {.ask = a, .mem = mem, .change_ms = INT64_MIN};
-    struct usage_ask u = {.from_ms = a->from_ms, .to_ms = a->to_ms, .stop = a->stop, .stop_arg = a->stop_arg};
-    struct job_ask jobs = {.from_ms = a->from_ms,
-                           .to_ms = a->to_ms,
-                           .limit = SUMS_ROWS_MAX,
-                           .stop = a->stop,
-                           .stop_arg = a->stop_arg};
+    struct usage_query u = {.from_ms = a->from_ms, .to_ms = a->to_ms, .stop = a->stop, .stop_arg = a->stop_arg};
+    struct job_query jobs = {.from_ms = a->from_ms,
+                             .to_ms = a->to_ms,
+                             .limit = SUMS_ROWS_MAX,
+                             .stop = a->stop,
+                             .stop_arg = a->stop_arg};
 
     *ret = (struct usage_table){0};
     s.people_only = a->person || a->team || a->project || a->company;

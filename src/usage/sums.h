@@ -28,7 +28,7 @@ struct sums_node { /* current names of a node and its devices */
 struct node_now;
 struct sums_node *sums_nodes(struct arena *mem, const struct node_now *const *v, size_t n); /* copies, in their order */
 
-struct sums_ask {
+struct sums_query {
     enum usage_by by;
     enum period period;
     int week_start; /* 0 Monday */
@@ -51,4 +51,4 @@ struct sums_ask {
 };
 
 /* Fills ret's rows, total and metadata; all text is in mem or lives as long as ask. Returns 0, -E2BIG or -ECANCELED. */
-int sums_run(const struct sums_ask *ask, struct arena *mem, struct usage_table *ret, struct err *err);
+int sums_run(const struct sums_query *ask, struct arena *mem, struct usage_table *ret, struct err *err);

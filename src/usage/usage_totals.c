@@ -12,8 +12,8 @@
 #include "base/order.h"
 #include "base/workers.h"
 #include "hub/hub.h"
-#include "hub/news.h"
-#include "hub/others.h"
+#include "hub/hub_event.h"
+#include "hub/peer_hubs.h"
 #include "usage/ledger.h"
 #include "usage/sums.h"
 #include "usage/totals.h"
@@ -70,19 +70,19 @@ static int sum_kind(struct summing *k, struct store *beside, const struct zone *
     static const char *const nobody[TOTAL_KINDS] = {"(unknown)", "(none)"};
     AUTO_ARENA mem = {0};
     struct usage_table t;
-    struct sums_ask ask = {.by = by[of],
-                           .period = PERIOD_ALL,
-                           .from_ms = from_ms,
-                           .to_ms = to_ms,
-                           .zone = z,
-                           .days_zone = k->days ? z : NULL,
-                           .people = k->people,
-                           .nodes = k->nodes,
-                           .n_nodes = k->n_nodes,
-                           .each = each_of,
-                           .arg = beside,
-                           .stop = job_stopped,
-                           .stop_arg = k};
+    struct sums_query ask = {.by = by[of],
+                             .period = PERIOD_ALL,
+                             .from_ms = from_ms,
+                             .to_ms = to_ms,
+                             .zone = z,
+                             .days_zone = k->days ? z : NULL,
+                             .people = k->people,
+                             .nodes = k->nodes,
+                             .n_nodes = k->n_nodes,
+                             .each = each_of,
+                             .arg = beside,
+                             .stop = job_stopped,
+                             .stop_arg = k};
     int r = from_ms < to_ms ? sums_run(&ask, &mem, &t, &k->err) : 0;
 
     for (size_t i = 0; from_ms < to_ms && r == 0 && i < t.n; i++)
@@ -272,13 +272,13 @@ static void take_kept(void *arg, const struct note *n)
     u->told = t;
 }
 
-void usage_totals_hear(struct usage_totals *u, const struct news *n)
+void usage_totals_on_event(struct usage_totals *u, const struct hub_event *n)
 {
-    const struct note *kept = n->kind == NEWS_RECORD && n->record->kind == STORE_NOTE ? n->record->record : NULL;
+    const struct note *kept = n->kind == HUB_EVENT_RECORD && n->record->kind == STORE_NOTE ? n->record->record : NULL;
 
     if (u && kept && kept->kind == NOTE_TOTALS)
         take_kept(u, kept);
-    if (u && n->kind == NEWS_PEOPLE)
+    if (u && n->kind == HUB_EVENT_PEOPLE)
         u->counted = u->told.older_ms = 0; /* all of it is others', perhaps */
 }
 

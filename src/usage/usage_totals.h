@@ -9,11 +9,11 @@
 
 struct buf;
 struct hub;
-struct news;
+struct hub_event;
 struct usage_totals;
 
 struct usage_totals *usage_totals_new(struct hub *h);           /* with the stored values */
 void usage_totals_free(struct usage_totals *u);                 /* after the workers and the store; accepts NULL */
 void usage_totals_tick(struct usage_totals *u, int64_t now_ms); /* if this hub counts */
-void usage_totals_hear(struct usage_totals *u, const struct news *n); /* events: sums of another hub */
+void usage_totals_on_event(struct usage_totals *u, const struct hub_event *n); /* events: sums of another hub */
 void usage_totals_prom(const struct usage_totals *u, struct buf *out, bool openmetrics);

@@ -51,10 +51,10 @@ static void seed_run(struct work_job *j)
     struct seed *k = (struct seed *)j;
     struct store *beside = NULL;
     int64_t begin_us = clock_thread_us();
-    struct usage_ask ask = {.from_ms = k->trend.to_ms - TREND_HOURS * HOUR_MS,
-                            .to_ms = k->trend.to_ms,
-                            .stop = job_stopped,
-                            .stop_arg = j};
+    struct usage_query ask = {.from_ms = k->trend.to_ms - TREND_HOURS * HOUR_MS,
+                              .to_ms = k->trend.to_ms,
+                              .stop = job_stopped,
+                              .stop_arg = j};
     k->code = store_open_tools(&beside, k->dir, NULL, NULL);
     if (k->code == 0)
         k->code = store_each(beside, EACH_USAGE(&ask, seed_hour, k), NULL);

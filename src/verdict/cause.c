@@ -33,25 +33,25 @@ const enum value cause_values[CAUSE_COUNT][CAUSE_VALUES] = {
 
 /* ---- share of the time of each cause; 0: not present ---- */
 
-static double spinning(const struct look *k)
+static double spinning(const struct cause_input *k)
 {
     return k->v[V_ACTIVE] >= SPIN_ACTIVE / 1e4 && k->v[V_SM] < SPIN_SM / 1e4 ? 1 : 0;
 }
 
 /* A process that computes for long before it sends a little work makes the GPU wait; one that sleeps does not. */
-bool cause_asked(const struct look *k)
+bool cause_is_requested(const struct cause_input *k)
 {
     return k->v[V_ACTIVE] >= MUCH_ACTIVE || (k->v[V_ACTIVE] >= SOME_ACTIVE && k->v[V_CPU] >= HOST_CORES);
 }
 
 /* Time without a kernel, and multiprocessors without work next to a kernel. */
-static double host(const struct look *k)
+static double host(const struct cause_input *k)
 {
     double wait = 1 - k->v[V_ACTIVE], empty = 1 - k->v[V_SM];
-    return cause_asked(k) && (wait >= WAIT_LEAST || empty >= EMPTY_LEAST) ? empty : 0;
+    return cause_is_requested(k) && (wait >= WAIT_LEAST || empty >= EMPTY_LEAST) ? empty : 0;
 }
 
-static double fp32(const struct look *k)
+static double fp32(const struct cause_input *k)
 {
     return k->v[V_FP32] > FP32_LEAST && k->v[V_TENSOR] < BOUND_TENSOR / 1e4 ? k->v[V_FP32] : 0;
 }
@@ -61,7 +61,7 @@ static double fp32(const struct look *k)
  * more. With scattered accesses the bandwidth is low, too: all multiprocessors have work, and no part does more than
  * the memory.
  */
-static double memory(const struct look *k)
+static double memory(const struct cause_input *k)
 {
     bool most = k->v[V_DRAM] > DRAM_LEAST && !(k->v[V_DRAM] < k->v[V_WORK] / 2);
     bool full = k->v[V_SM] >= SM_FULL && k->v[V_DRAM] > DRAM_SOME && k->v[V_WORK] <= k->v[V_DRAM] * WORK_MOST;
@@ -73,7 +73,7 @@ static double slower(double clock)
     return fmax(FELT_LEAST, 1 - clock / USUAL_CLOCK);
 }
 
-static double heat(const struct look *k)
+static double heat(const struct cause_input *k)
 {
     return k->mask & THERMAL ? slower(k->v[V_CLOCK]) : 0;
 }
@@ -82,19 +82,19 @@ static double heat(const struct look *k)
  * An H200 at full tensor load runs at 0.66 to 0.75 of its highest clock by itself, and the driver's mask has "power" in
  * every such sample: that alone is no finding. A lower limit is one while it has an effect.
  */
-static double power(const struct look *k)
+static double power(const struct cause_input *k)
 {
     bool lower = k->limit < k->standard * 0.99 && k->mask & POWER_CAP;
     bool felt = (k->v[V_ACTIVE] >= 0.1 && lower) || (k->v[V_ACTIVE] >= 0.5 && k->v[V_CLOCK] < 0.55);
     return felt && !(k->mask & THERMAL) ? slower(k->v[V_CLOCK]) : 0;
 }
 
-static double (*const shares[CAUSE_COUNT])(const struct look *k) = {
+static double (*const shares[CAUSE_COUNT])(const struct cause_input *k) = {
     [CAUSE_SPINNING] = spinning, [CAUSE_HOST] = host,   [CAUSE_FP32] = fp32,
     [CAUSE_MEMORY] = memory,     [CAUSE_POWER] = power, [CAUSE_HEAT] = heat,
 };
 
-enum cause cause_of(const struct look *k)
+enum cause cause_of(const struct cause_input *k)
 {
     enum cause most = CAUSE_COUNT;
     double share = 0;

@@ -25,7 +25,7 @@ enum value {
               * meaning */
     V_COUNT
 };
-struct look {
+struct cause_input {
     double v[V_COUNT];
     double limit, standard; /* W */
     uint64_t mask;          /* reasons of a lower clock, of all ticks since the previous reading */
@@ -35,9 +35,9 @@ struct look {
 enum cause { CAUSE_SPINNING, CAUSE_HOST, CAUSE_FP32, CAUSE_MEMORY, CAUSE_POWER, CAUSE_HEAT, CAUSE_COUNT };
 
 /* False if the reading shows that no work at all is requested of the GPU. */
-bool cause_asked(const struct look *k);
+bool cause_is_requested(const struct cause_input *k);
 /* The cause with the largest share; CAUSE_COUNT: none is large enough. */
-enum cause cause_of(const struct look *k);
+enum cause cause_of(const struct cause_input *k);
 /* The rule that reports the cause, from the means over its time. */
 enum advice_rule cause_rule(enum cause c, const double mean[V_COUNT]);
 /* Share of that time that a fix would save; 0: unknown. */

@@ -57,7 +57,7 @@ static size_t list_pauses(const struct pauses *p, struct pause v[PAUSES_MAX + 1]
     return n;
 }
 
-bool pauses_tell(const struct pauses *p, enum advice_rule rule, struct advice *ret)
+bool pauses_advice(const struct pauses *p, enum advice_rule rule, struct advice *ret)
 {
     struct pause v[PAUSES_MAX + 1];
     int64_t gaps[PAUSES_MAX], sum_ms = 0;

@@ -27,4 +27,4 @@ void pauses_add(struct pauses *p, bool pause, int64_t at_ms, int64_t ms);
 void pauses_break(struct pauses *p); /* starts a time without data */
 /* rule: ADVICE_pauses or ADVICE_stalls. Returns true if it holds, and fills ret. The current pause counts unless it is
  * far longer than earlier ones: then the work has ended. */
-bool pauses_tell(const struct pauses *p, enum advice_rule rule, struct advice *ret);
+bool pauses_advice(const struct pauses *p, enum advice_rule rule, struct advice *ret);

@@ -287,7 +287,7 @@ size_t run_advise(struct run_gpu *const *g, size_t n, struct straggling *apart, 
     size_t n_ret = 0;
     for (size_t i = 0; i < n; i++) {
         struct advice v[ADVICE_COUNT];
-        size_t told = g[i]->tracker ? tracker_tell(g[i]->tracker, v, ADVICE_COUNT) : 0;
+        size_t told = g[i]->tracker ? tracker_advice(g[i]->tracker, v, ADVICE_COUNT) : 0;
         for (size_t k = 0; k < told; k++)
             note_advice(advice_of(ret, &n_ret, v[k].rule, n), &v[k], i);
     }
@@ -309,7 +309,7 @@ static double percent(double share)
     return round(share * 100);
 }
 
-static void put_activity(struct buf *out, const struct run_told *t)
+static void put_activity(struct buf *out, const struct run_sentence *t)
 {
     const struct run_means *m = t->m;
     double active = m->mean[RUN_ACTIVE];
@@ -324,7 +324,7 @@ static void put_activity(struct buf *out, const struct run_told *t)
     }
 }
 
-void run_sentence(struct buf *out, const struct run_told *t)
+void run_sentence(struct buf *out, const struct run_sentence *t)
 {
     char span[24], unknown[24];
     const struct run_means *m = t->m;

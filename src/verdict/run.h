@@ -87,7 +87,7 @@ struct run_money {
     double amount;
     const char *currency;
 };
-struct run_told {           /* input of run_sentence */
+struct run_sentence {       /* input of run_sentence */
     const char *what;       /* "4 x H200" */
     int64_t ms, unknown_ms; /* with data; without data */
     const char *why;        /* why activity is not measured; NULL: unknown */
@@ -97,4 +97,4 @@ struct run_told {           /* input of run_sentence */
     const struct run_money *money; /* NULL: none */
 };
 /* "4 x H200 for 5 h 12 m: active 71 %, waited 29 %, 38 % of the tensor peak; 9.8 kWh, 12.40 EUR" */
-void run_sentence(struct buf *out, const struct run_told *t);
+void run_sentence(struct buf *out, const struct run_sentence *t);

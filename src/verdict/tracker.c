@@ -73,23 +73,23 @@ static double back_of(const struct sample *s)
     return rx >= MUCH_RX ? share(s, M_pcie_tx) / rx : NAN;
 }
 
-static struct look look_of(struct tracker *w, const struct sample *s)
+static struct cause_input look_of(struct tracker *w, const struct sample *s)
 {
-    struct look k = {.v = {[V_ACTIVE] = share(s, M_active),
-                           [V_SM] = share(s, M_sm_active),
-                           [V_TENSOR] = share(s, M_tensor_active),
-                           [V_FP32] = share(s, M_fp32_active),
-                           [V_DRAM] = share(s, M_dram_active),
-                           [V_CLOCK] = w->n_clock ? w->clock_sum / w->n_clock / w->clock_max : NAN,
-                           [V_CPU] = w->cpu,
-                           [V_TOP] = w->top,
-                           [V_WORK] = share(s, M_work),
-                           [V_RX] = share(s, M_pcie_rx),
-                           [V_BACK] = back_of(s),
-                           [V_GAPS] = gaps_of(s)},
-                     .limit = w->limit,
-                     .standard = w->standard,
-                     .mask = w->mask};
+    struct cause_input k = {.v = {[V_ACTIVE] = share(s, M_active),
+                                  [V_SM] = share(s, M_sm_active),
+                                  [V_TENSOR] = share(s, M_tensor_active),
+                                  [V_FP32] = share(s, M_fp32_active),
+                                  [V_DRAM] = share(s, M_dram_active),
+                                  [V_CLOCK] = w->n_clock ? w->clock_sum / w->n_clock / w->clock_max : NAN,
+                                  [V_CPU] = w->cpu,
+                                  [V_TOP] = w->top,
+                                  [V_WORK] = share(s, M_work),
+                                  [V_RX] = share(s, M_pcie_rx),
+                                  [V_BACK] = back_of(s),
+                                  [V_GAPS] = gaps_of(s)},
+                            .limit = w->limit,
+                            .standard = w->standard,
+                            .mask = w->mask};
     w->clock_sum = 0;
     w->n_clock = 0;
     w->mask = 0;
@@ -120,7 +120,7 @@ static struct stretch *stretch_of(struct tracker *w, enum cause c)
     return &w->v[w->n++];
 }
 
-static void add_true(struct tracker *w, enum cause c, const struct look *k, int64_t ms)
+static void add_true(struct tracker *w, enum cause c, const struct cause_input *k, int64_t ms)
 {
     struct stretch *t = stretch_of(w, c);
     float s = (float)ms / 1000;
@@ -135,7 +135,7 @@ static void add_true(struct tracker *w, enum cause c, const struct look *k, int6
         }
 }
 
-static void add_look(struct tracker *w, const struct look *k, int64_t ms)
+static void add_look(struct tracker *w, const struct cause_input *k, int64_t ms)
 {
     enum cause c = cause_of(k);
     for (size_t i = w->n; i-- > 0;) {
@@ -192,7 +192,7 @@ void tracker_add(struct tracker *w, const struct sample *s)
         return;
     int64_t ms = s->at_ms - w->at_ms;
     bool first = !w->at_ms;
-    struct look k = look_of(w, s);
+    struct cause_input k = look_of(w, s);
     w->at_ms = s->at_ms;
     if (first || ms <= 0) {
         w->from_ms = first ? s->at_ms : w->from_ms;
@@ -210,8 +210,8 @@ void tracker_add(struct tracker *w, const struct sample *s)
     w->active_sum += k.v[V_ACTIVE] * (double)ms;
     w->work_sum += share(s, M_work) * (double)ms;
     w->work_ms += works ? ms : 0;
-    w->idle_ms = cause_asked(&k) ? 0 : w->idle_ms + ms;
-    w->still_ms = cause_asked(&k) ? 0 : w->still_ms + ms;
+    w->idle_ms = cause_is_requested(&k) ? 0 : w->idle_ms + ms;
+    w->still_ms = cause_is_requested(&k) ? 0 : w->still_ms + ms;
 }
 
 /* ---- advice ---- */
@@ -334,7 +334,7 @@ static bool tell_whole(const struct tracker *w, enum advice_rule rule, struct ad
         return tell_unused(w, ret);
     case ADVICE_pauses:
     case ADVICE_stalls:
-        return pauses_tell(&w->pauses, rule, ret);
+        return pauses_advice(&w->pauses, rule, ret);
     default: /* a cause, or of several GPUs: straggler.h */
         return false;
     }
@@ -356,7 +356,7 @@ static size_t leave_out_slice(struct advice *v, size_t n)
     return left;
 }
 
-size_t tracker_tell(const struct tracker *w, struct advice *ret, size_t max)
+size_t tracker_advice(const struct tracker *w, struct advice *ret, size_t max)
 {
     size_t n = 0;
     for (size_t i = 0; i < w->n && n < max; i++)

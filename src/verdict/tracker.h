@@ -12,4 +12,4 @@ void tracker_free(struct tracker *w); /* accepts NULL */
  * next value; a sample without activity is no reading. */
 void tracker_add(struct tracker *w, const struct sample *s);
 /* Fills all current advice, in the order of the table, at most max; returns the number. Can be called at any time. */
-size_t tracker_tell(const struct tracker *w, struct advice *ret, size_t max);
+size_t tracker_advice(const struct tracker *w, struct advice *ret, size_t max);

@@ -10,8 +10,8 @@
 #include "base/order.h"
 #include "base/rand.h"
 #include "base/workers.h"
-#include "hub/look.h"
-#include "hub/others.h"
+#include "hub/peer_hubs.h"
+#include "hub/record_fetch.h"
 #include "jobs/auto.h"
 #include "now/live.h"
 #include "people/people.h"
@@ -44,14 +44,14 @@ struct found {
     struct job_fact *job, *old;    /* the new state (NULL: nothing to put), and the stored one (NULL if none) */
     int64_t replaces, replaced_ms; /* the run that it replaces, and when that started */
 };
-struct taken { /* an unlabelled run that was replaced in this pass */
+struct ingest_request { /* an unlabelled run that was replaced in this pass */
     int64_t run, by;
 };
 
 struct pass {
     struct work_job job; /* first */
     struct chunk {
-        struct look_read read; /* first */
+        struct record_fetch read; /* first */
         struct pass *p;
     } chunk;
     struct wandb_jobs *x;
@@ -61,8 +61,8 @@ struct pass {
     struct arena mem;
     struct place *places;
     struct claimed *v;
-    struct taken *taken;  /* the store may not return it yet */
-    struct lookup by_run; /* indexes into taken */
+    struct ingest_request *taken; /* the store may not return it yet */
+    struct lookup by_run;         /* indexes into taken */
     size_t n_places, cap_places, n, cap, n_taken, cap_taken, at, n_now;
     uint64_t seen;
     struct err err;
@@ -165,14 +165,14 @@ static char *attrs_of(const struct pass *p, const struct claimed *c)
 static int has_parts(struct store *s, const struct job_fact *j, bool *ret, struct err *err)
 {
     struct node_jobs f = {0};
-    int r =
-        store_each(s, EACH_JOB(&((struct job_ask){.parent = j->id, .kind = AUTO_KIND, .limit = 1}), take_job, &f), err);
+    int r = store_each(s, EACH_JOB(&((struct job_query){.parent = j->id, .kind = AUTO_KIND, .limit = 1}), take_job, &f),
+                       err);
     *ret = f.n > 0;
     free_jobs(&f);
     return MIN(r, 0);
 }
 
-static const struct taken *find_taken(const struct pass *p, int64_t run)
+static const struct ingest_request *find_taken(const struct pass *p, int64_t run)
 {
     size_t at = 0;
     for (size_t i; (i = lookup_next_place(&p->by_run, (uint64_t)run, &at)) != SIZE_MAX;)
@@ -184,23 +184,24 @@ static const struct taken *find_taken(const struct pass *p, int64_t run)
 static void note_taken(struct pass *p, int64_t run, int64_t by)
 {
     lookup_add_place(&p->by_run, (uint64_t)run, p->n_taken);
-    VEC_ADD(p->taken, p->n_taken, p->cap_taken, (struct taken){run, by});
+    VEC_ADD(p->taken, p->n_taken, p->cap_taken, (struct ingest_request){run, by});
 }
 
 static int make_job(struct pass *p, const struct claimed *c, struct store *s, struct found *to, struct err *err)
 {
-    struct match_ask ask = {.from_ms = c->from_ms,
-                            .until_ms = c->until_ms,
-                            .now_ms = p->now_ms,
-                            .gpus = c->gpus,
-                            .person = c->user[0] ? people_person(p->people, p->places[c->node].key, c->user, -1) : NULL,
-                            .person_of = person_of,
-                            .arg = p};
+    struct match_params ask = {.from_ms = c->from_ms,
+                               .until_ms = c->until_ms,
+                               .now_ms = p->now_ms,
+                               .gpus = c->gpus,
+                               .person =
+                                   c->user[0] ? people_person(p->people, p->places[c->node].key, c->user, -1) : NULL,
+                               .person_of = person_of,
+                               .arg = p};
     AUTO_FREE struct node_jobs *f = mem_zero(1, sizeof(*f));
-    struct job_ask jobs = {.from_ms = c->from_ms,
-                           .to_ms = c->until_ms,
-                           .node = p->places[c->node].key,
-                           .limit = JOBS_MOST};
+    struct job_query jobs = {.from_ms = c->from_ms,
+                             .to_ms = c->until_ms,
+                             .node = p->places[c->node].key,
+                             .limit = JOBS_MOST};
     if (ask.person && !ask.person[0])
         ask.person = c->user;
     int r = store_each(s, EACH_JOB(&jobs, take_job, f), err);
@@ -209,7 +210,7 @@ static int make_job(struct pass *p, const struct claimed *c, struct store *s, st
     if (m && strcmp(m->kind, AUTO_KIND) == 0 && m->end_ms)
         r = has_parts(s, m, &parts, err);
     if (m && r >= 0) {
-        const struct taken *t = find_taken(p, m->id);
+        const struct ingest_request *t = find_taken(p, m->id);
         bool alone = !t && match_replaces(&ask, m, parts);
         struct job_fact j = *m;
         AUTO_FREE char *attrs = attrs_of(p, c);
@@ -280,7 +281,7 @@ static int look_at_run(struct pass *p, const struct claimed *c, struct store *s,
     return r < 0 ? r : to->old ? look_again(p, c, s, to, err) : make_job(p, c, s, to, err);
 }
 
-static int read_chunk(struct look_read *read, struct store *s, struct err *err)
+static int read_chunk(struct record_fetch *read, struct store *s, struct err *err)
 {
     struct pass *p = ((struct chunk *)read)->p;
     int r = 0;
@@ -338,7 +339,7 @@ static void put_found(struct wandb_jobs *x, const struct found *f)
 
 static void next_chunk(struct pass *p);
 
-static void chunk_read(struct look_read *read)
+static void chunk_read(struct record_fetch *read)
 {
     struct pass *p = ((struct chunk *)read)->p;
     bool on = read->code >= 0 && hub_leads(p->x->h);
@@ -358,7 +359,7 @@ static void next_chunk(struct pass *p)
 {
     p->n_now = MIN(p->n - p->at, (size_t)CHUNK);
     p->chunk = (struct chunk){{.read = read_chunk, .done = chunk_read}, p};
-    if (look_read(p->x->h, &p->chunk.read, NULL) < 0)
+    if (record_fetch(p->x->h, &p->chunk.read, NULL) < 0)
         end_pass(p, false);
 }
 
@@ -367,7 +368,7 @@ static void gathered(struct work_job *j)
     struct pass *p = (struct pass *)j;
     struct wandb_jobs *x = p->x;
     bool due = x->failed || p->seen != x->seen, again = clock_mono_ms() - x->done_ms >= AGAIN_MS;
-    if (j->ran && p->code < 0 && hub_may_say(x->h, "wandb", clock_wall_ms()))
+    if (j->ran && p->code < 0 && log_ratelimit(x->h, "wandb", clock_wall_ms()))
         log_warn("wandb", "what was pulled cannot be read: %s", p->err.msg);
     if (!j->ran || p->code < 0 || !p->n || !(due || again)) {
         end_pass(p, false);

@@ -26,12 +26,12 @@ struct renames {
     size_t n, cap;
 };
 
-struct carrying {
+struct delivery {
     struct wandb_store *from, *to;
     bool (*stop)(void *arg);
     void *arg;
     struct renames pulls, runs;
-    struct wandb_carried sum;
+    struct wandb_delivered sum;
     uint64_t rows;
 };
 
@@ -49,7 +49,7 @@ static void add_rename(struct renames *r, int64_t was, int64_t is)
 
 /* ---- a row of each table ---- */
 
-static int carry_pull(struct carrying *c, struct db_stmt *st)
+static int carry_pull(struct delivery *c, struct db_stmt *st)
 {
     struct wandb_pull p;
     int64_t done = db_number(st, (int)wandb_pull_record.n), is = 0;
@@ -66,20 +66,20 @@ static int carry_pull(struct carrying *c, struct db_stmt *st)
     return MIN(rc, 0);
 }
 
-static int carry_project(struct carrying *c, struct db_stmt *st)
+static int carry_project(struct delivery *c, struct db_stmt *st)
 {
     return DB_RUN(&c->to->st, W_CARRY_PROJECT, DB_INT(rename_of(&c->pulls, db_number(st, 0))), DB_TEXT(db_text(st, 1)),
                   DB_TEXT(db_text(st, 2)), DB_TEXT(db_text(st, 3)), DB_INT(db_number(st, 4)), DB_INT(db_number(st, 5)),
                   DB_TEXT(db_text(st, 6)));
 }
 
-static int carry_listed(struct carrying *c, struct db_stmt *st)
+static int carry_listed(struct delivery *c, struct db_stmt *st)
 {
     return DB_RUN(&c->to->st, W_PUT_LISTED, DB_TEXT(db_text(st, 1)), DB_TEXT(db_text(st, 2)),
                   DB_INT(rename_of(&c->pulls, db_number(st, 0))), DB_TEXT(db_text(st, 3)));
 }
 
-static int carry_run(struct carrying *c, struct db_stmt *st)
+static int carry_run(struct delivery *c, struct db_stmt *st)
 {
     const int more = (int)wandb_run_record.n;
     struct wandb_run r;
@@ -99,7 +99,7 @@ static int carry_run(struct carrying *c, struct db_stmt *st)
     return rc == 1 ? 0 : rc < 0 ? rc : -EIO;
 }
 
-static int carry_day(struct carrying *c, struct db_stmt *st)
+static int carry_day(struct delivery *c, struct db_stmt *st)
 {
     int64_t run = rename_of(&c->runs, db_number(st, (int)wandb_day_record.n));
     struct wandb_day d;
@@ -113,12 +113,12 @@ static int carry_day(struct carrying *c, struct db_stmt *st)
     return db_run(put);
 }
 
-static int carry_barred(struct carrying *c, struct db_stmt *st)
+static int carry_barred(struct delivery *c, struct db_stmt *st)
 {
     return DB_RUN(&c->to->st, W_BAR, DB_TEXT(db_text(st, 0)), DB_TEXT(db_text(st, 1)), DB_TEXT(db_text(st, 2)));
 }
 
-static int carry_event(struct carrying *c, struct db_stmt *st)
+static int carry_event(struct delivery *c, struct db_stmt *st)
 {
     struct wandb_event e;
 
@@ -128,7 +128,7 @@ static int carry_event(struct carrying *c, struct db_stmt *st)
 
 /* ---- all of them ---- */
 
-static int carry_table(struct carrying *c, size_t statement, int (*row)(struct carrying *c, struct db_stmt *st),
+static int carry_table(struct delivery *c, size_t statement, int (*row)(struct delivery *c, struct db_stmt *st),
                        struct err *err)
 {
     struct db_stmt *st = db_stmt(&c->from->st, statement);
@@ -145,11 +145,11 @@ static int carry_table(struct carrying *c, size_t statement, int (*row)(struct c
     return put < 0 ? put : r;
 }
 
-static int carry_all(struct carrying *c, struct err *err)
+static int carry_all(struct delivery *c, struct err *err)
 {
     static const struct {
         size_t statement;
-        int (*row)(struct carrying *c, struct db_stmt *st);
+        int (*row)(struct delivery *c, struct db_stmt *st);
     } tables[] = {
         {W_ALL_PULLS, carry_pull}, {W_ALL_PROJECTS, carry_project}, {W_ALL_LISTED, carry_listed},
         {W_ALL_RUNS, carry_run},   {W_ALL_DAYS, carry_day},         {W_ALL_BARRED, carry_barred},
@@ -170,14 +170,14 @@ static int lock_source(struct wandb_store *s, const char *where, struct err *err
     return pg_is_place(where) ? wandb_claim_take(&s->claim, where, err) : wandb_store_lock(where, &s->lock_fd, err);
 }
 
-int wandb_carry(const char *from, const char *to, bool (*stop)(void *arg), void *arg, struct wandb_carried *ret,
+int wandb_carry(const char *from, const char *to, bool (*stop)(void *arg), void *arg, struct wandb_delivered *ret,
                 struct err *err)
 {
     AUTO_WANDB_STORE *a = NULL, *b = NULL;
     struct err none = {0};
     int r = wandb_store_open(&a, from, false, &none);
 
-    *ret = (struct wandb_carried){0};
+    *ret = (struct wandb_delivered){0};
     if (r == -ENOENT)
         return 0;
     if (r < 0)
@@ -185,7 +185,7 @@ int wandb_carry(const char *from, const char *to, bool (*stop)(void *arg), void 
     r = lock_source(a, from, err) ?: wandb_store_open(&b, to, true, err);
     if (r < 0)
         return r;
-    struct carrying c = {.from = a, .to = b, .stop = stop, .arg = arg};
+    struct delivery c = {.from = a, .to = b, .stop = stop, .arg = arg};
     r = carry_all(&c, err);
     FREE_ALL(c.pulls.v, c.runs.v);
     if (r < 0)
@@ -206,13 +206,13 @@ static void add_file(struct buf *out, const char *dir, const char *name)
                  st.st_mtim.tv_nsec);
 }
 
-int wandb_adopt(const char *dir, const char *to, bool (*stop)(void *arg), void *arg, struct wandb_carried *ret,
+int wandb_adopt(const char *dir, const char *to, bool (*stop)(void *arg), void *arg, struct wandb_delivered *ret,
                 struct err *err)
 {
     AUTO_FREE char *mark = mem_fmt("%s/" MARK_FILE, dir);
     AUTO_BUF now = BUF_INIT(MARK_MAX), before = {0};
 
-    *ret = (struct wandb_carried){0};
+    *ret = (struct wandb_delivered){0};
     add_file(&now, dir, WANDB_FILE);
     if (!now.len)
         return 0;

@@ -14,15 +14,15 @@
 
 #include "base/err.h"
 
-struct wandb_carried {
+struct wandb_delivered {
     int64_t runs, days; /* copied */
 };
 /*
  * Returns 0 if there are no runs at `from`; 1 if all were copied. -EBUSY: another process writes; -EINVAL: the days of
  * `to` are of another zone; -ECANCELED: stop (may be NULL) returned true.
  */
-int wandb_carry(const char *from, const char *to, bool (*stop)(void *arg), void *arg, struct wandb_carried *ret,
+int wandb_carry(const char *from, const char *to, bool (*stop)(void *arg), void *arg, struct wandb_delivered *ret,
                 struct err *err);
 /* The same from a folder, once for each change of its file; the file dir/wandb.carried keeps track. */
-int wandb_adopt(const char *dir, const char *to, bool (*stop)(void *arg), void *arg, struct wandb_carried *ret,
+int wandb_adopt(const char *dir, const char *to, bool (*stop)(void *arg), void *arg, struct wandb_delivered *ret,
                 struct err *err);

@@ -7,7 +7,7 @@
 _Static_assert((int)RUN_UTIL == (int)WANDB_UTIL && (int)RUN_MEM == (int)WANDB_MEM, "told by the same bits");
 
 struct making {
-    const struct runs_told_ask *ask;
+    const struct runs_available_query *ask;
     struct runs *to;
     struct err *err;
     const char *team, *project, *id, *host, *user; /* of the row before */
@@ -45,7 +45,7 @@ static int take(void *arg, const struct wandb_run *run, const struct wandb_day *
 {
     struct making *k = arg;
     struct runs *to = k->to;
-    const struct runs_told_ask *ask = k->ask;
+    const struct runs_available_query *ask = k->ask;
 
     if (to->n % 1024 == 0 && ask->stop && ask->stop(ask->arg))
         return err_set(k->err, -ECANCELED, "it took too long");
@@ -100,10 +100,10 @@ static int take_span(void *arg, const struct wandb_span *s)
     return 0;
 }
 
-int wandb_days(struct wandb_store *s, const struct runs_told_ask *ask, struct runs *ret, struct err *err)
+int wandb_days(struct wandb_store *s, const struct runs_available_query *ask, struct runs *ret, struct err *err)
 {
     struct making k = {.ask = ask, .to = ret, .err = err};
-    struct wandb_ask rows = {.from = ask->from, .to = ask->to, .order = WANDB_BY_RUN};
+    struct wandb_query rows = {.from = ask->from, .to = ask->to, .order = WANDB_BY_RUN};
 
     *ret = (struct runs){.known.told = true};
     int64_t r = wandb_days_each(s, &rows, take, &k, err);
@@ -122,9 +122,9 @@ static int open_in(const char *dir, struct wandb_store **ret, struct err *err)
     return r == -ENOENT ? 0 : r < 0 ? r : 1;
 }
 
-int wandb_told(const char *dir, struct runs_told *ret, struct err *err)
+int wandb_source(const char *dir, struct runs_available *ret, struct err *err)
 {
-    struct runs_told told = {0};
+    struct runs_available told = {0};
     AUTO_WANDB_STORE *s = NULL;
     struct wandb_pull last;
     int r = open_in(dir, &s, err);
@@ -140,7 +140,7 @@ int wandb_told(const char *dir, struct runs_told *ret, struct err *err)
     return MIN(r, 0);
 }
 
-int wandb_days_in(const char *dir, const struct runs_told_ask *ask, struct runs *ret, struct err *err)
+int wandb_days_in(const char *dir, const struct runs_available_query *ask, struct runs *ret, struct err *err)
 {
     AUTO_WANDB_STORE *s = NULL;
     int r = open_in(dir, &s, err);
@@ -149,4 +149,4 @@ int wandb_days_in(const char *dir, const struct runs_told_ask *ask, struct runs 
     return r > 0 ? wandb_days(s, ask, ret, err) : r;
 }
 
-const struct runs_source wandb_runs = {wandb_told, wandb_days_in};
+const struct runs_source wandb_runs = {wandb_source, wandb_days_in};

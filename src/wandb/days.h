@@ -13,11 +13,11 @@
  * Sorted by team, project, run, day. Returns -E2BIG, -ECANCELED, or an error of the store. Free ret with runs_fini() in
  * all cases.
  */
-int wandb_days(struct wandb_store *s, const struct runs_told_ask *ask, struct runs *ret, struct err *err);
+int wandb_days(struct wandb_store *s, const struct runs_available_query *ask, struct runs *ret, struct err *err);
 
 /* Describes the runs in a data folder, and wandb_days of them. Without a file there are no days. */
-int wandb_told(const char *dir, struct runs_told *ret, struct err *err);
-int wandb_days_in(const char *dir, const struct runs_told_ask *ask, struct runs *ret, struct err *err);
+int wandb_source(const char *dir, struct runs_available *ret, struct err *err);
+int wandb_days_in(const char *dir, const struct runs_available_query *ask, struct runs *ret, struct err *err);
 extern const struct runs_source wandb_runs; /* these two, registered with report */
 
 /* True if a JSON list of tags has one of these. False for text that is not such a list. */

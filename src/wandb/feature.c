@@ -19,7 +19,7 @@
 #include "base/workers.h"
 #include "base/zone.h"
 #include "cluster/feature.h"
-#include "hub/others.h"
+#include "hub/peer_hubs.h"
 #include "parse/ytree.h"
 #include "wandb/as_jobs.h"
 #include "wandb/carry.h"
@@ -60,7 +60,7 @@ struct turn {
     char error[SAID_MAX];       /* of the last time; empty: it succeeded, or never ran. Kept over a restart */
 };
 
-struct told { /* an event of the file */
+struct notified { /* an event of the file */
     int64_t id, at_ms;
     enum wandb_event_kind kind;
     char text[200];
@@ -73,7 +73,7 @@ struct hub_wandb {
     struct turn turns[VERBS];
     struct command *running;
     enum verb verb; /* that runs */
-    struct look *look;
+    struct wandb_check *look;
     struct wandb_jobs *jobs;
     int64_t looked_ms;
     bool asked_file, stopped, loaded;
@@ -109,7 +109,7 @@ void wandb_slots(const int32_t *minutes, size_t n, const struct zone *z, int64_t
             date_civil(day, &c);
             c.hour = minutes[i] / 60;
             c.minute = minutes[i] % 60;
-            int64_t at_ms = zone_moment(z, &c);
+            int64_t at_ms = zone_to_ms(z, &c);
             if (at_ms <= now_ms)
                 *ret_last = MAX(*ret_last, at_ms);
             else
@@ -127,7 +127,7 @@ static int zone_of(const char *path, struct zone **ret, struct err *err)
     AUTO_YTREE t = {0};
     int r = file_read(path, CONFIG_MAX, &text, err);
 
-    r = r ?: ytree_read(buf_str(&text), &(struct ytree_ask){.path = path, .only = only}, &t, err);
+    r = r ?: ytree_read(buf_str(&text), &(struct ytree_params){.path = path, .only = only}, &t, err);
     const struct ynode *v = r == 0 ? ynode_get(t.root, "zone") : NULL;
     AUTO_FREE char *name = v && v->kind == YNODE_TEXT && !v->null ? mem_strn(v->text.p, v->text.len) : mem_str(ZONE);
     return r < 0 ? r : zone_load(name, ret, err);
@@ -181,10 +181,10 @@ static void state_load(struct hub_wandb *d)
 }
 
 /* Another hub, which leads, pulled. */
-static void hear_news(void *self, const struct news *w)
+static void hear_news(void *self, const struct hub_event *w)
 {
     const struct store_setting *s =
-        w->kind == NEWS_RECORD && w->record->kind == STORE_SETTING ? w->record->record : NULL;
+        w->kind == HUB_EVENT_RECORD && w->record->kind == STORE_SETTING ? w->record->record : NULL;
 
     if (s && strcmp(s->name, KEPT_AS) == 0)
         state_read(self, s->value);
@@ -200,16 +200,16 @@ static void state_keep(struct hub_wandb *d)
         buf_addf(&b, "%s\n", d->turns[t].error);
     int r = hub_put_once(d->h, STORE_SETTING, &(struct store_setting){KEPT_AS, buf_str(&b)}, 1, NULL, NULL);
     if (r < 0)
-        log_warn("wandb", "what was done cannot be noted: %s", store_why(r));
+        log_warn("wandb", "what was done cannot be noted: %s", store_error_text(r));
 }
 
 /* ---- pulled runs, on a worker ---- */
 
-struct look {
+struct wandb_check {
     struct work_job job; /* first */
     struct hub_wandb *d;
     int64_t after;
-    struct wandb_carried carried; /* of a file in the folder of a hub whose store is on a server */
+    struct wandb_delivered carried; /* of a file in the folder of a hub whose store is on a server */
     int adopted;
     struct err adopt_err;
     int code;
@@ -217,25 +217,25 @@ struct look {
     bool has_pull;
     struct wandb_pull pull;
     size_t n, cap;
-    struct told *v;
+    struct notified *v;
 };
 
 static int take_event(void *arg, const struct wandb_event *e)
 {
-    struct look *l = arg;
+    struct wandb_check *l = arg;
 
     VEC_ROOM(l->v, l->n, l->cap);
-    struct told *t = &l->v[l->n++];
+    struct notified *t = &l->v[l->n++];
     AUTO_FREE char *text = mem_fmt("%s%s%s: %.*s", wandb_event_words[e->kind], e->subject[0] ? " " : "", e->subject,
                                    (int)strcspn(e->text, "\n"), e->text); /* its addresses follow, line by line */
-    *t = (struct told){.id = e->id, .at_ms = e->at_ms, .kind = e->kind};
+    *t = (struct notified){.id = e->id, .at_ms = e->at_ms, .kind = e->kind};
     mem_copy_str(t->text, sizeof(t->text), text);
     return l->n >= EVENTS_MAX;
 }
 
 static void look_run(struct work_job *j)
 {
-    struct look *l = (struct look *)j;
+    struct wandb_check *l = (struct wandb_check *)j;
     AUTO_WANDB_STORE *s = NULL;
     const struct hub *h = l->d->h;
 
@@ -248,19 +248,19 @@ static void look_run(struct work_job *j)
     l->code = (int)MIN(r, 0);
 }
 
-static void say_adopted(struct hub_wandb *d, const struct look *l)
+static void say_adopted(struct hub_wandb *d, const struct wandb_check *l)
 {
     if (l->adopted > 0) {
         wandb_jobs_due(d->jobs);
         log_info("wandb", "moved %lld runs and %lld days of them from the data folder into the store",
                  (long long)l->carried.runs, (long long)l->carried.days);
-    } else if (l->adopted < 0 && hub_may_say(d->h, "wandb", clock_wall_ms())) {
+    } else if (l->adopted < 0 && log_ratelimit(d->h, "wandb", clock_wall_ms())) {
         log_warn("wandb", "cannot move the runs of the data folder into the store: %s", l->adopt_err.msg);
     }
 }
 
 /* Stores the result of a pull that the hub did not start, such as one of cron. */
-static void keep_others(struct hub_wandb *d, const struct told *e)
+static void keep_others(struct hub_wandb *d, const struct notified *e)
 {
     struct turn *t = &d->turns[PULL];
     struct str text = str_of(e->text);
@@ -278,7 +278,7 @@ static void keep_others(struct hub_wandb *d, const struct told *e)
 
 static void look_done(struct work_job *j)
 {
-    struct look *l = (struct look *)j;
+    struct wandb_check *l = (struct wandb_check *)j;
     struct hub_wandb *d = l->d;
     int64_t before = d->event_id;
 
@@ -286,7 +286,7 @@ static void look_done(struct work_job *j)
     d->looked_ms = clock_mono_ms();
     d->asked_file = d->asked_file || j->ran;
     say_adopted(d, l);
-    if (j->ran && l->code < 0 && l->code != -ENOENT && hub_may_say(d->h, "wandb", clock_wall_ms()))
+    if (j->ran && l->code < 0 && l->code != -ENOENT && log_ratelimit(d->h, "wandb", clock_wall_ms()))
         log_warn("wandb", "what was pulled cannot be read: %s", l->err.msg);
     if (j->ran && (l->code >= 0 || l->code == -ENOENT)) { /* else keep the last known state */
         d->has_pull = l->has_pull;
@@ -308,7 +308,8 @@ static void look_done(struct work_job *j)
 
 static void look(struct hub_wandb *d)
 {
-    struct look *l = NEW(struct look, .job = {.run = look_run, .done = look_done}, .d = d, .after = d->event_id);
+    struct wandb_check *l =
+        NEW(struct wandb_check, .job = {.run = look_run, .done = look_done}, .d = d, .after = d->event_id);
     d->looked_ms = clock_mono_ms();
     if (work_add(d->h->work, &l->job, strcmp(d->h->place, d->h->data) == 0 ? LOOK_LIMIT : ADOPT_LIMIT) < 0)
         free(l);

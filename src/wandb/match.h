@@ -11,7 +11,7 @@
 
 #include "model/job.h"
 
-struct match_ask {
+struct match_params {
     int64_t from_ms, until_ms, now_ms;
     const char *person;                                            /* of the run of W&B; NULL if unknown */
     const char *(*person_of)(void *arg, const struct job_fact *j); /* of a job */
@@ -20,6 +20,6 @@ struct match_ask {
 };
 
 /* Returns one of these jobs of its node; NULL if none matches or the match is ambiguous. */
-const struct job_fact *match_job(const struct match_ask *ask, struct job_fact *const *jobs, size_t n);
+const struct job_fact *match_job(const struct match_params *ask, struct job_fact *const *jobs, size_t n);
 /* parts: the job has parts on other nodes. */
-bool match_replaces(const struct match_ask *ask, const struct job_fact *j, bool parts);
+bool match_replaces(const struct match_params *ask, const struct job_fact *j, bool parts);

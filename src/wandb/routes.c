@@ -2,7 +2,7 @@
 #include "hub/handlers.h"
 #include "wandb/feature.h"
 
-static enum reply_how get_wandb(struct api *a, UNUSED struct request *rq, struct reply *rp)
+static enum reply_mode get_wandb(struct api *a, UNUSED struct request *rq, struct reply *rp)
 {
     rp->body = BUF_INIT(64u << 10);
     hub_wandb_json(feature_self(&a->hub->features, &wandb_feature), &rp->body);

@@ -222,19 +222,19 @@ enum wandb_order {
     WANDB_BY_RUN,     /* team, project, run id, day: a run's days follow each other */
     WANDB_BY_DATASET, /* team, newest day first, run id, project */
 };
-struct wandb_ask {
+struct wandb_query {
     int32_t from, to; /* days, both counted */
     enum wandb_order order;
     bool deleted; /* include deleted runs */
 };
-#define WANDB_ASK_ALL ((struct wandb_ask){.from = INT32_MIN, .to = INT32_MAX})
+#define WANDB_ASK_ALL ((struct wandb_query){.from = INT32_MIN, .to = INT32_MAX})
 
 /*
  * Reads all days in one snapshot, independent of concurrent writes. Returns the number of days, or the result of each,
  * or -errno.
  */
 typedef int wandb_day_fn(void *arg, const struct wandb_run *run, const struct wandb_day *day);
-int64_t wandb_days_each(struct wandb_store *s, const struct wandb_ask *ask, wandb_day_fn *each, void *arg,
+int64_t wandb_days_each(struct wandb_store *s, const struct wandb_query *ask, wandb_day_fn *each, void *arg,
                         struct err *err);
 /* Deleted runs whose deletion was found at since_ms or later, by team, project, id. */
 int64_t wandb_deleted_each(struct wandb_store *s, int64_t since_ms, wandb_run_fn *each, void *arg, struct err *err);

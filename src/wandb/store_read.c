@@ -51,7 +51,7 @@ static int give_row(void *arg, struct db_stmt *st)
     return x->day(x->arg, &run, &day);
 }
 
-int64_t wandb_days_each(struct wandb_store *s, const struct wandb_ask *ask, wandb_day_fn *each, void *arg,
+int64_t wandb_days_each(struct wandb_store *s, const struct wandb_query *ask, wandb_day_fn *each, void *arg,
                         struct err *err)
 {
     struct reading x = {.day = each, .arg = arg};

@@ -106,7 +106,7 @@ static int take(void *self, const struct wandb_answer *a, struct err *err)
     return 0;
 }
 
-struct errand artifact_get_errand(struct artifact_get *g)
+struct wandb_job artifact_get_job(struct artifact_get *g)
 {
-    return (struct errand){next, take, g};
+    return (struct wandb_job){next, take, g};
 }

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "wandb_pull/errand.h"
+#include "wandb_pull/job.h"
 
 struct artifact_get {
     /* set by the caller, borrowed */
@@ -27,6 +27,6 @@ struct artifact_get {
 void artifact_get_init(struct artifact_get *g);
 void artifact_get_fini(struct artifact_get *g);
 #define AUTO_ARTIFACT_GET __attribute__((cleanup(artifact_get_fini))) struct artifact_get
-struct errand artifact_get_errand(struct artifact_get *g);
+struct wandb_job artifact_get_job(struct artifact_get *g);
 
 extern const char artifact_files_query[]; /* ArtifactFileURLs: a page of names and addresses, by the version's id */

@@ -86,7 +86,7 @@ int blacklist_pull(struct wandb *w, const struct wandb_config *c, struct wandb_s
                            .file = file,
                            .max = BLACKLIST_BYTES_MAX};
     artifact_get_init(&g);
-    int r = errand_run(w, artifact_get_errand(&g), err);
+    int r = wandb_job_run(w, artifact_get_job(&g), err);
     bool there = r == 0 && g.found;
     if (there && g.empty)
         r = err_set(err, -ENOENT, "its newest version has no file '%s'", file);

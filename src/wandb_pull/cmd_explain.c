@@ -14,10 +14,10 @@
 #include "cli/listing.h"
 #include "model/job.h"
 #include "wandb/store.h"
-#include "wandb_pull/ask.h"
 #include "wandb_pull/cmd_talk.h"
 #include "wandb_pull/cmd_wandb.h"
 #include "wandb_pull/explain.h"
+#include "wandb_pull/graphql.h"
 
 #define OUT_MAX (16u << 20)
 #define TRIES   4 /* a user is waiting */
@@ -129,7 +129,7 @@ static int offline(const struct explain_conf *conf, struct err *err)
 static int fetch_metadata(struct talk *t, const struct run_path *p, struct run_node *run, struct err *err)
 {
     AUTO_BUF path = BUF_INIT(8192), body = BUF_INIT(RUN_SCALAR_MAX);
-    ask_run_path(&path, p->team, p->project, p->id, ASK_METADATA);
+    url_run_file(&path, p->team, p->project, p->id, ASK_METADATA);
     struct wandb_request q = {.op = ASK_METADATA, .method = "GET", .url = buf_str(&path).p, .max = RUN_SCALAR_MAX};
     int r = wandb_wait(t->w, &q, NULL, &body, err);
     if (r < 0 && r != -ENOENT)
@@ -174,7 +174,7 @@ static int ask_page(const struct explain_conf *conf, const struct run_node *run,
     client_param(&path, "node", host);
     client_param(&path, "from", from);
     client_param(&path, "to", to);
-    int r = client_ask_object(&conf->client, "GET", path.p, str_n("", 0), &o, &raw, err);
+    int r = client_request_object(&conf->client, "GET", path.p, str_n("", 0), &o, &raw, err);
     if (r >= 0)
         most_of(json_object_get(o, "jobs"), &conf->path, run, ret);
     return r;
@@ -210,12 +210,12 @@ static int show(const struct explain_conf *conf, struct talk *t, struct run_node
         fetch_metadata(t, p, run, err) < 0)
         return -EIO;
     look_up(t, p, &s, NULL); /* an unreadable store is not compared */
-    struct explain_ask ask = {.config = t->config,
-                              .path = p,
-                              .run = run,
-                              .stored_gpus = s.gpus,
-                              .stored_rule = s.found && s.rule[0] ? s.rule : NULL,
-                              .barred = s.barred};
+    struct explain_params ask = {.config = t->config,
+                                 .path = p,
+                                 .run = run,
+                                 .stored_gpus = s.gpus,
+                                 .stored_rule = s.found && s.rule[0] ? s.rule : NULL,
+                                 .barred = s.barred};
     find_page(conf, run, &page);
     ask.page = page.len ? page.p : NULL;
     (conf->json ? explain_json : explain_text)(&out, &ask);

@@ -192,7 +192,7 @@ static int close_up(const struct pull_conf *conf, struct wandb_store *store, con
     buf_addc(&line, '\n');
     int r = conf->quiet ? EXIT_OK : cli_print(&wandb_pull_help, &line);
     if ((sum->complete || !sum->pull.resumed) && r == EXIT_OK) /* not after each resumed run */
-        r = wandb_overlap_tell(&wandb_pull_help, t, store, sum->pull.from, sum->pull.to, conf->quiet);
+        r = wandb_overlap_print(&wandb_pull_help, t, store, sum->pull.from, sum->pull.to, conf->quiet);
     return sum->complete ? r : EXIT_REACH;
 }
 
@@ -200,13 +200,13 @@ static int pull(struct cmd_call *c, struct talk *t)
 {
     const struct pull_conf *conf = c->conf;
     struct show sh = {.on = !conf->quiet && isatty(STDERR_FILENO), .begun_ms = clock_mono_ms(), .w = t->w};
-    struct pull_ask ask = {.config = t->config,
-                           .base = t->base,
-                           .w = t->w,
-                           .base_url = t->base_url,
-                           .now_ms = clock_wall_ms(),
-                           .progress = on_progress,
-                           .arg = &sh};
+    struct pull_params ask = {.config = t->config,
+                              .base = t->base,
+                              .w = t->w,
+                              .base_url = t->base_url,
+                              .now_ms = clock_wall_ms(),
+                              .progress = on_progress,
+                              .arg = &sh};
     struct pull_sum sum = {0};
     struct err why = {0};
     int r = talk_days(t, conf->start_date, conf->end_date, &ask.from, &ask.to, &c->err);

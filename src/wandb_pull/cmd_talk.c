@@ -53,7 +53,7 @@ const char *talk_base_url(const char *flag, const struct wandb_config *c)
 
 static int find_key(const struct talk_conf *conf, struct talk *t, struct err *err)
 {
-    struct key_ask ask = {.flag = conf->api, .file = conf->key_file, .base_url = t->base_url};
+    struct key_params ask = {.flag = conf->api, .file = conf->key_file, .base_url = t->base_url};
 
     char host[SECRET_HOST_MAX];
     if (key_find(&ask, &t->key, err) < 0)

@@ -16,5 +16,5 @@ WANDB_VERBS(X)
  */
 struct talk;
 struct wandb_store;
-int wandb_overlap_tell(const struct opt_cmd *help, struct talk *t, struct wandb_store *store, int32_t from, int32_t to,
-                       bool quiet);
+int wandb_overlap_print(const struct opt_cmd *help, struct talk *t, struct wandb_store *store, int32_t from, int32_t to,
+                        bool quiet);

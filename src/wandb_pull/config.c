@@ -213,7 +213,7 @@ static int read_all(struct wandb_config *c, struct str text, struct err *err)
 
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
         only[i] = keys[i].name;
-    int r = ytree_read(text, &(struct ytree_ask){.path = c->path, .only = only}, &t, err);
+    int r = ytree_read(text, &(struct ytree_params){.path = c->path, .only = only}, &t, err);
     for (size_t i = 0; i < ARRAY_LEN(keys) && r == 0; i++) {
         const struct ynode *v = keys[i].read ? ynode_get(t.root, keys[i].name) : NULL;
         if (v)

@@ -4,8 +4,8 @@
 #include <jansson.h>
 
 #include "base/buf.h"
-#include "wandb_pull/ask.h"
 #include "wandb_pull/fold.h"
+#include "wandb_pull/graphql.h"
 #include "wandb_pull/scan.h"
 #include "wandb_pull/web_answer.h"
 
@@ -52,17 +52,17 @@ static bool samples(struct walk *w)
     struct str s;
     bool escaped;
 
-    if (!scan_took(&w->at, '['))
+    if (!scan_accept(&w->at, '['))
         return scan_value(&w->at, &s) && str_eq(s, "null");
-    if (scan_took(&w->at, ']'))
+    if (scan_accept(&w->at, ']'))
         return true;
     do {
         if (!scan_string(&w->at, &s, &escaped) || s.len > FOLD_EVENT_MAX || !unescape(s, w->room))
             return false;
         w->each(w->arg, buf_str(w->room));
         w->n++;
-    } while (scan_took(&w->at, ','));
-    return scan_took(&w->at, ']');
+    } while (scan_accept(&w->at, ','));
+    return scan_accept(&w->at, ']');
 }
 
 /* An object on the path: follows the member names[0], skips all others. */
@@ -73,10 +73,11 @@ static bool follow(struct walk *w, const char *const *names)
 
     if (!names[0])
         return samples(w);
-    if (!scan_took(&w->at, '{') || scan_took(&w->at, '}')) /* an empty object lacks it: the library makes the error */
+    if (!scan_accept(&w->at, '{') ||
+        scan_accept(&w->at, '}')) /* an empty object lacks it: the library makes the error */
         return false;
     do {
-        if (!scan_string(&w->at, &key, &escaped) || !scan_took(&w->at, ':') || str_starts(key, "error") || escaped)
+        if (!scan_string(&w->at, &key, &escaped) || !scan_accept(&w->at, ':') || str_starts(key, "error") || escaped)
             return false;
         if (str_eq(key, names[0])) {
             if (found || !follow(w, names + 1))
@@ -85,8 +86,8 @@ static bool follow(struct walk *w, const char *const *names)
         } else if (!scan_value(&w->at, &passed)) {
             return false;
         }
-    } while (scan_took(&w->at, ','));
-    return scan_took(&w->at, '}') && found;
+    } while (scan_accept(&w->at, ','));
+    return scan_accept(&w->at, '}') && found;
 }
 
 /* ---- the reply ---- */
@@ -97,7 +98,7 @@ static int64_t by_library(const char *what, struct str body, events_fn *each, vo
     const json_t *list = NULL, *e;
     size_t i;
     int64_t n = 0;
-    int r = wandb_answer_data(what, 200, body, &data, err) ?: ask_events_read(data, &list, err);
+    int r = wandb_answer_data(what, 200, body, &data, err) ?: graphql_events_parse(data, &list, err);
 
     json_array_foreach (list, i, e) {
         if (!json_is_string(e))

@@ -24,7 +24,7 @@ static const struct {
 
 struct step {
     const char *rule, *because;
-    enum rule_why why;
+    enum rule_reason why;
     size_t first, n; /* its values */
 };
 
@@ -56,7 +56,7 @@ static void on_value(void *arg, const char *name, const char *value)
             (struct value){keep(s, name, RULE_TEXT_MAX), keep(s, value, SHOWN_MAX)});
 }
 
-static void on_rule(void *arg, const char *rule, enum rule_why why, const char *because)
+static void on_rule(void *arg, const char *rule, enum rule_reason why, const char *because)
 {
     struct steps *s = arg;
     size_t first = s->n ? s->v[s->n - 1].first + s->v[s->n - 1].n : 0;
@@ -69,7 +69,7 @@ int32_t explain_day(const struct wandb_config *c, const struct run_node *r)
     return zone_date(c->zone, r->created_ms);
 }
 
-static void take_steps(const struct explain_ask *ask, struct steps *s)
+static void take_steps(const struct explain_params *ask, struct steps *s)
 {
     const struct wandb_config *c = ask->config;
     const struct rule_listener told = {on_value, on_rule, s};
@@ -103,7 +103,7 @@ static void plain_after(struct buf *out, const char *before, const char *s)
     }
 }
 
-static void run_text(struct buf *out, const struct explain_ask *ask)
+static void run_text(struct buf *out, const struct explain_params *ask)
 {
     const struct run_node *r = ask->run;
     const struct zone *z = ask->config->zone;
@@ -129,7 +129,7 @@ static void run_text(struct buf *out, const struct explain_ask *ask)
         buf_addf(out, ", cpuCount %d", (int)r->cpus);
 }
 
-static void head_text(struct buf *out, const struct explain_ask *ask)
+static void head_text(struct buf *out, const struct explain_params *ask)
 {
     const struct run_node *r = ask->run;
     const struct company *co = wandb_config_company(ask->config, ask->path->team);
@@ -148,32 +148,32 @@ static void head_text(struct buf *out, const struct explain_ask *ask)
 
 /* ---- days ---- */
 
-static int32_t last_day(const struct explain_ask *ask)
+static int32_t last_day(const struct explain_params *ask)
 {
     return zone_date(ask->config->zone, ask->run->heartbeat_ms);
 }
 
 /* The days that are not shown one by one. */
-static int32_t more_days(const struct explain_ask *ask)
+static int32_t more_days(const struct explain_params *ask)
 {
     return MAX(last_day(ask) - explain_day(ask->config, ask->run) + 1 - DAYS_MAX, 0);
 }
 
-static int64_t minutes_on(const struct explain_ask *ask, int32_t day)
+static int64_t minutes_on(const struct explain_params *ask, int32_t day)
 {
     const struct zone *z = ask->config->zone;
 
     return run_minutes(ask->run->created_ms, ask->run->heartbeat_ms, zone_date_ms(z, day), zone_date_ms(z, day + 1));
 }
 
-static bool has_nodes(const struct explain_ask *ask, int32_t day)
+static bool has_nodes(const struct explain_params *ask, int32_t day)
 {
     const struct company *co = wandb_config_company(ask->config, ask->path->team);
 
     return co && company_nodes_on(co, day) > 0;
 }
 
-static bool has_nodes_ever(const struct explain_ask *ask)
+static bool has_nodes_ever(const struct explain_params *ask)
 {
     int32_t day = explain_day(ask->config, ask->run), last = last_day(ask);
 
@@ -182,7 +182,7 @@ static bool has_nodes_ever(const struct explain_ask *ask)
     return day <= last;
 }
 
-static void days_text(struct buf *out, const struct explain_ask *ask, int32_t gpus)
+static void days_text(struct buf *out, const struct explain_params *ask, int32_t gpus)
 {
     int32_t first = explain_day(ask->config, ask->run), last = last_day(ask) - more_days(ask);
     char day[16];
@@ -197,7 +197,7 @@ static void days_text(struct buf *out, const struct explain_ask *ask, int32_t gp
         buf_addf(out, "  and %d more day%s\n", (int)more_days(ask), more_days(ask) == 1 ? "" : "s");
 }
 
-static void days_json(struct json *j, const struct explain_ask *ask, int32_t gpus)
+static void days_json(struct json *j, const struct explain_params *ask, int32_t gpus)
 {
     int32_t first = explain_day(ask->config, ask->run), last = last_day(ask) - more_days(ask);
     char day[16];
@@ -231,7 +231,7 @@ static void step_text(struct buf *out, const struct steps *s, const struct step 
 }
 
 /* NULL: it counts. */
-static const char *why_not(const struct explain_ask *ask, const struct steps *s)
+static const char *why_not(const struct explain_params *ask, const struct steps *s)
 {
     if (s->fate != RUN_COUNTS)
         return run_fate_words[s->fate];
@@ -244,7 +244,7 @@ static const char *why_not(const struct explain_ask *ask, const struct steps *s)
                : NULL;
 }
 
-void explain_text(struct buf *out, const struct explain_ask *ask)
+void explain_text(struct buf *out, const struct explain_params *ask)
 {
     struct steps s = {0};
     take_steps(ask, &s);
@@ -286,7 +286,7 @@ static void step_json(struct json *j, const struct steps *s, const struct step *
     json_end_obj(j);
 }
 
-void explain_json(struct buf *out, const struct explain_ask *ask)
+void explain_json(struct buf *out, const struct explain_params *ask)
 {
     struct json j = json_on(out);
     struct steps s = {0};

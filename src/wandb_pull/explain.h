@@ -6,7 +6,7 @@
 #include "wandb_pull/rule.h"
 #include "wandb_pull/run.h"
 
-struct explain_ask {
+struct explain_params {
     const struct wandb_config *config;
     const struct run_path *path;
     struct run_node *run;
@@ -19,5 +19,5 @@ struct explain_ask {
 /* The day that rules use: the day on which the run was created. */
 int32_t explain_day(const struct wandb_config *c, const struct run_node *r);
 /* Metadata that rules need must be loaded (see rules_apply). */
-void explain_text(struct buf *out, const struct explain_ask *ask);
-void explain_json(struct buf *out, const struct explain_ask *ask);
+void explain_text(struct buf *out, const struct explain_params *ask);
+void explain_json(struct buf *out, const struct explain_params *ask);

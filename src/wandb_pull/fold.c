@@ -138,16 +138,16 @@ static bool sample_read(struct str event, struct sample *ret)
     struct str key, text;
     bool escaped;
 
-    if (!scan_took(&s, '{'))
+    if (!scan_accept(&s, '{'))
         return false;
-    if (!scan_took(&s, '}')) {
+    if (!scan_accept(&s, '}')) {
         do {
-            if (!scan_string(&s, &key, &escaped) || !scan_took(&s, ':') || !scan_value(&s, &text))
+            if (!scan_string(&s, &key, &escaped) || !scan_accept(&s, ':') || !scan_value(&s, &text))
                 return false;
             if (text.len)
                 sample_take(ret, escaped ? unescape(key, room) : key, text);
-        } while (scan_took(&s, ','));
-        if (!scan_took(&s, '}'))
+        } while (scan_accept(&s, ','));
+        if (!scan_accept(&s, '}'))
             return false;
     }
     scan_blanks(&s);

@@ -133,7 +133,7 @@ static int from_file(const char *path, struct buf *ret, struct err *err)
 }
 
 /* Returns -ENOENT without a message if netrc does not exist or does not have the host. */
-static int from_netrc(const struct key_ask *ask, char path[512], struct buf *ret, struct err *err)
+static int from_netrc(const struct key_params *ask, char path[512], struct buf *ret, struct err *err)
 {
     const char *named = ask->netrc ? ask->netrc : getenv("NETRC"), *home = getenv("HOME");
     struct buf text = {0}, found = BUF_INIT(KEY_MAX);
@@ -163,7 +163,7 @@ static int from_netrc(const struct key_ask *ask, char path[512], struct buf *ret
     return r;
 }
 
-int key_find(const struct key_ask *ask, struct buf *ret, struct err *err)
+int key_find(const struct key_params *ask, struct buf *ret, struct err *err)
 {
     const char *env = ask->env ? ask->env : getenv("WANDB_API_KEY");
     char path[512];

@@ -11,7 +11,7 @@ struct buf;
 
 #define KEY_MAX 1024 /* bytes; W&B may choose the length of keys */
 
-struct key_ask {
+struct key_params {
     const char *flag;     /* --api; NULL or empty: not given */
     const char *file;     /* --key-file; likewise */
     const char *base_url; /* its host is looked up in netrc */
@@ -23,7 +23,7 @@ struct key_ask {
  * text found is not a key (spaces or control characters in it); or an error if a file is not readable, or is readable
  * by others.
  */
-int key_find(const struct key_ask *ask, struct buf *ret, struct err *err);
+int key_find(const struct key_params *ask, struct buf *ret, struct err *err);
 void key_wipe(struct buf *key); /* overwrites it, and frees */
 
 /* The password of a machine in the text of a netrc, else that of `default`. 0, -ENOENT, or -EBADMSG: not a netrc. */

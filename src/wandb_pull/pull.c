@@ -62,7 +62,7 @@ static void team_over(struct pull_team *t)
 }
 
 /* Lists all projects, so that removed ones are known. Projects that do not count are not queried. */
-static int take_projects(struct pull_team *t, const struct ask_page *page, struct err *err)
+static int take_projects(struct pull_team *t, const struct graphql_page *page, struct err *err)
 {
     struct pull *p = t->p;
     size_t n = json_array_size(page->edges), i;
@@ -93,13 +93,13 @@ static void on_projects(void *arg, const struct wandb_answer *a)
 {
     struct pull_team *t = arg;
     struct pull *p = t->p;
-    struct ask_page page = {0};
+    struct graphql_page page = {0};
     struct err err = a->err;
 
     t->busy = false;
     if (p->over || pull_is_fatal(p, a))
         return;
-    int r = err.code ?: ask_projects_read(a->data, t->cursor, &page, &err) ?: take_projects(t, &page, &err);
+    int r = err.code ?: graphql_projects_parse(a->data, t->cursor, &page, &err) ?: take_projects(t, &page, &err);
     if (r == 0 && !t->cursor && !json_array_size(page.edges)) {
         size_t n = strlen(p->sum->empty);
         snprintf(p->sum->empty + n, sizeof(p->sum->empty) - n, "%s%s", n ? ", " : "", t->name);
@@ -121,7 +121,7 @@ static bool team_next(struct pull *p)
         if (t->busy || t->over)
             continue;
         AUTO_BUF vars = BUF_INIT(16384);
-        ask_projects_variables(&vars, t->name, t->cursor);
+        graphql_projects_variables(&vars, t->name, t->cursor);
         struct wandb_request q = {.op = ASK_PROJECTS_OP, .query = ask_projects, .variables = buf_str(&vars)};
         t->busy = wandb_send(p->w, &q, on_projects, t, &err) == 0;
         if (!t->busy) {
@@ -170,7 +170,7 @@ static bool ask_otherwise(struct pull_project *pr, const struct err *err)
     if (cpus && p->fields & RUN_CPUS) {
         p->fields &= ~(unsigned)RUN_CPUS;
         buf_reset(&p->query);
-        ask_runs(&p->query, p->fields);
+        graphql_runs_query(&p->query, p->fields);
         return true;
     }
     if ((err->code == -EMSGSIZE || err->code == -EINVAL) && pr->per_page > ASK_PAGE_MIN) {
@@ -207,7 +207,7 @@ static bool project_next(struct pull *p)
         if (pr->over || pr->busy || pr->page)
             continue;
         AUTO_BUF vars = BUF_INIT(32768);
-        ask_runs_variables(&vars, pr->team->name, pr->name, pr->cursor, pr->per_page, p->before_ms);
+        graphql_runs_variables(&vars, pr->team->name, pr->name, pr->cursor, pr->per_page, p->before_ms);
         AUTO_FREE char *part = mem_fmt("%s/%s", pr->team->name, pr->name);
         struct wandb_request q = {.op = ASK_RUNS_OP, .query = p->query.p, .variables = buf_str(&vars), .part = part};
         p->listing++;
@@ -222,7 +222,7 @@ static bool project_next(struct pull *p)
 static bool metadata_next(struct pull *p)
 {
     for (size_t i = p->first_project; i < p->n_projects; i++)
-        if (p->projects[i]->page && pull_page_ask(p->projects[i]->page))
+        if (p->projects[i]->page && pull_page_request(p->projects[i]->page))
             return true;
     return false;
 }
@@ -275,7 +275,7 @@ static int add_teams(struct pull *p, struct err *err)
     return 0;
 }
 
-static int begin(struct pull *p, const struct pull_ask *ask, struct err *err)
+static int begin(struct pull *p, const struct pull_params *ask, struct err *err)
 {
     uint64_t hash[] = {ask->config->hash, fnv64(ask->base_url, strlen(ask->base_url)), (uint64_t)ask->config->samples};
     size_t days = (size_t)((int64_t)ask->to - ask->from + 1);
@@ -291,7 +291,7 @@ static int begin(struct pull *p, const struct pull_ask *ask, struct err *err)
     p->fields = rules_fields(ask->config->rules) | RUN_CPUS;
     p->query = BUF_INIT(4096);
     p->sample = BUF_INIT(FOLD_EVENT_MAX + 1);
-    ask_runs(&p->query, p->fields);
+    graphql_runs_query(&p->query, p->fields);
     struct wandb_pull_sum had = {0};
     int r = wandb_pull_begin(p->store, &p->rec, ask->now_ms, err) ?: wandb_pull_count(p->store, &p->rec, &had, err);
     p->st->runs = had.runs;
@@ -336,7 +336,7 @@ static void fini(struct pull *p)
     timer_free(p->tick);
 }
 
-int wandb_pull(const struct pull_ask *ask, struct pull_sum *ret, struct err *err)
+int wandb_pull(const struct pull_params *ask, struct pull_sum *ret, struct err *err)
 {
     struct pull p =
         {.ask = ask, .config = ask->config, .w = ask->w, .store = ask->store, .sum = ret, .st = &ret->state};

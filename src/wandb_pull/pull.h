@@ -28,7 +28,7 @@ struct pull_state {
     bool listing;               /* more runs may come */
 };
 
-struct pull_ask {
+struct pull_params {
     const struct wandb_config *config;
     struct event_base *base;
     struct wandb *w;
@@ -53,4 +53,4 @@ struct pull_sum {
  * Returns 0 also if projects failed: see complete. -ECANCELED if progress stopped it. Any other error stopped the pull:
  * the store failed, or W&B rejected the key (-EACCES).
  */
-int wandb_pull(const struct pull_ask *ask, struct pull_sum *ret, struct err *err);
+int wandb_pull(const struct pull_params *ask, struct pull_sum *ret, struct err *err);

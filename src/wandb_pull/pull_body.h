@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/buf.h"
-#include "wandb_pull/ask.h"
 #include "wandb_pull/fold.h"
+#include "wandb_pull/graphql.h"
 #include "wandb_pull/pull.h"
 #include "wandb_pull/run.h"
 
@@ -65,7 +65,7 @@ struct pull_run {
 };
 
 struct pull {
-    const struct pull_ask *ask;
+    const struct pull_params *ask;
     const struct wandb_config *config;
     struct wandb *w;
     struct wandb_store *store;
@@ -101,7 +101,7 @@ bool pull_is_fatal(struct pull *p, const struct wandb_answer *a);
 
 /* pull_page.c */
 void pull_page_take(struct pull_project *pr, const struct wandb_answer *a); /* stored, or waits for metadata */
-bool pull_page_ask(struct pull_page *page); /* requests metadata of one more run; false if none is due */
+bool pull_page_request(struct pull_page *page); /* requests metadata of one more run; false if none is due */
 void pull_page_free(struct pull_page *page);
 void pull_project_fail(struct pull_project *pr, const char *sentence);
 void pull_project_next(struct pull_project *pr, char *cursor); /* takes ownership of cursor; NULL: complete */

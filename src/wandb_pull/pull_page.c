@@ -165,7 +165,7 @@ static void seek_ask(struct pull_page *page)
         page->next_ask++;
 }
 
-bool pull_page_ask(struct pull_page *page)
+bool pull_page_request(struct pull_page *page)
 {
     struct pull_project *pr = page->pr;
     AUTO_BUF path = BUF_INIT(4096);
@@ -174,7 +174,7 @@ bool pull_page_ask(struct pull_page *page)
         return false;
     struct page_run *r = &page->v[page->next_ask++];
     seek_ask(page);
-    ask_run_path(&path, pr->team->name, pr->name, r->node.id, ASK_METADATA);
+    url_run_file(&path, pr->team->name, pr->name, r->node.id, ASK_METADATA);
     AUTO_FREE char *part = mem_fmt("%s/%s", pr->team->name, pr->name);
     struct wandb_request q = {.op = ASK_METADATA, .method = "GET", .url = path.p, .max = METADATA_MAX, .part = part};
     page->waiting++;
@@ -193,10 +193,10 @@ bool pull_page_ask(struct pull_page *page)
 void pull_page_take(struct pull_project *pr, const struct wandb_answer *a)
 {
     struct pull *p = pr->p;
-    struct ask_page got = {0};
+    struct graphql_page got = {0};
     struct err err = {0};
 
-    if (ask_runs_read(a->data, pr->cursor, &got, &err) < 0) {
+    if (graphql_runs_parse(a->data, pr->cursor, &got, &err) < 0) {
         pull_project_fail(pr, err.msg);
         return;
     }

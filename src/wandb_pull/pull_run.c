@@ -109,7 +109,7 @@ static int ask(struct pull_run *r, struct err *err)
     struct pull *p = r->p;
     AUTO_BUF vars = BUF_INIT(16384);
 
-    ask_events_variables(&vars, r->run->team, r->run->project, r->run->id, r->samples);
+    graphql_events_variables(&vars, r->run->team, r->run->project, r->run->id, r->samples);
     AUTO_FREE char *part = mem_fmt("%s/%s", r->run->team, r->run->project);
     struct wandb_request q = {.op = ASK_EVENTS_OP,
                               .query = ask_events,

@@ -195,14 +195,14 @@ static bool is_for(const struct globs *g, const char *name)
     return !g->n || ANY(g->n, i, str_glob(str_of(g->v[i]), str_of(name)));
 }
 
-static void tell(const struct rule_listener *told, const char *rule, enum rule_why why, const char *because)
+static void tell(const struct rule_listener *told, const char *rule, enum rule_reason why, const char *because)
 {
     if (told && told->rule)
         told->rule(told->arg, rule, why, because && *because ? because : NULL);
 }
 
-enum rules_told rules_apply(const struct rules *r, const char *team, const char *project, int32_t day,
-                            struct run_node *run, const struct rule_listener *told, struct rule_answer *ret)
+enum rules_result rules_apply(const struct rules *r, const char *team, const char *project, int32_t day,
+                              struct run_node *run, const struct rule_listener *told, struct rule_answer *ret)
 {
     const struct rule *applies = NULL;
     char because[RULE_BECAUSE];
@@ -210,7 +210,7 @@ enum rules_told rules_apply(const struct rules *r, const char *team, const char 
 
     for (size_t i = 0; i < r->n && (told || !applies); i++) {
         const struct rule *rule = &r->v[i];
-        enum rule_why why = RULE_NOT_REACHED;
+        enum rule_reason why = RULE_NOT_REACHED;
         because[0] = 0;
         if (applies)
             ;

@@ -45,17 +45,17 @@ struct rule_answer {
                          Lives as long as the rules */
 };
 
-enum rules_told { RULES_DONE, RULES_NEED_METADATA };
+enum rules_result { RULES_DONE, RULES_NEED_METADATA };
 /*
  * day: the run's creation day in the config's zone, compared with `from` and `to` of rules (both inclusive). told:
  * called for each step; may be NULL. Returns RULES_NEED_METADATA if a rule reads metadata that run_node_metadata has
  * not set, and leaves ret unchanged. Fetch it, set it (or an empty text), and call again.
  */
 struct rule_listener;
-enum rules_told rules_apply(const struct rules *r, const char *team, const char *project, int32_t day,
-                            struct run_node *run, const struct rule_listener *told, struct rule_answer *ret);
+enum rules_result rules_apply(const struct rules *r, const char *team, const char *project, int32_t day,
+                              struct run_node *run, const struct rule_listener *told, struct rule_answer *ret);
 
-enum rule_why {
+enum rule_reason {
     RULE_APPLIES,
     RULE_OTHER_TEAM,
     RULE_OTHER_PROJECT,
@@ -66,7 +66,7 @@ enum rule_why {
 /* Called for each rule in order, and before that for each value its expression read. Text is valid during the call. */
 struct rule_listener {
     void (*value)(void *arg, const char *name, const char *value /* NULL: not there */);
-    void (*rule)(void *arg, const char *rule, enum rule_why why, const char *because /* or NULL */);
+    void (*rule)(void *arg, const char *rule, enum rule_reason why, const char *because /* or NULL */);
     void *arg;
 };
 

@@ -20,7 +20,7 @@ static inline void scan_blanks(struct scan *s)
         s->p++;
 }
 
-static inline bool scan_took(struct scan *s, char c)
+static inline bool scan_accept(struct scan *s, char c)
 {
     scan_blanks(s);
     if (s->p == s->end || *s->p != c)
@@ -32,7 +32,7 @@ static inline bool scan_took(struct scan *s, char c)
 /* A string: the text between its quotes, with escapes. */
 static inline bool scan_string(struct scan *s, struct str *ret, bool *ret_escaped)
 {
-    if (!scan_took(s, '"'))
+    if (!scan_accept(s, '"'))
         return false;
     const char *from = s->p;
     *ret_escaped = false;
@@ -80,10 +80,10 @@ static inline bool scan_value(struct scan *s, struct str *ret)
             if (depth == SCAN_DEPTH)
                 return false;
             open[depth++] = *s->p++;
-            if (scan_took(s, open[depth - 1] == '{' ? '}' : ']')) {
+            if (scan_accept(s, open[depth - 1] == '{' ? '}' : ']')) {
                 depth--;
             } else {
-                if (open[depth - 1] == '{' && !(scan_string(s, &text, &escaped) && scan_took(s, ':')))
+                if (open[depth - 1] == '{' && !(scan_string(s, &text, &escaped) && scan_accept(s, ':')))
                     return false;
                 continue;
             }
@@ -91,12 +91,12 @@ static inline bool scan_value(struct scan *s, struct str *ret)
             return false;
         }
         /* a value ends here: so do the lists and objects it is the last of */
-        while (depth && !scan_took(s, ',')) {
-            if (!scan_took(s, open[depth - 1] == '{' ? '}' : ']'))
+        while (depth && !scan_accept(s, ',')) {
+            if (!scan_accept(s, open[depth - 1] == '{' ? '}' : ']'))
                 return false;
             depth--;
         }
-        if (depth && open[depth - 1] == '{' && !(scan_string(s, &text, &escaped) && scan_took(s, ':')))
+        if (depth && open[depth - 1] == '{' && !(scan_string(s, &text, &escaped) && scan_accept(s, ':')))
             return false;
     } while (depth);
     return true;

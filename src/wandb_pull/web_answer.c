@@ -73,7 +73,7 @@ static int final_code(int status)
     return i < ARRAY_LEN(final) ? final[i].code : 0;
 }
 
-bool wandb_again(int status, bool conflict_again)
+bool wandb_is_retryable(int status, bool conflict_again)
 {
     if (status == 409)
         return conflict_again;

@@ -21,4 +21,4 @@ int wandb_answer_data(const char *what, int status, struct str body, json_t **re
 /* The same for requests that are not queries: 0 for 2xx. */
 int wandb_answer_status(const char *what, int status, struct str body, struct err *err);
 /* True if the vendor's client retries after this HTTP status (0: no reply). */
-bool wandb_again(int status, bool conflict_again);
+bool wandb_is_retryable(int status, bool conflict_again);

@@ -251,8 +251,8 @@ static void on_answer(void *arg, const struct http_result *r)
     w->idle[w->n_idle++] = q->call; /* its next use is by the next request; r is read before that */
     q->call = NULL;
     if (http_header(r, "RateLimit-Remaining", &left) && http_header(r, "RateLimit-Reset", &reset))
-        pace_parts_told(&w->pace, q->part, now, left, reset);
-    if (!r->too_long && q->tries < w->tries && wandb_again(r->status, q->conflict_again)) {
+        pace_parts_update(&w->pace, q->part, now, left, reset);
+    if (!r->too_long && q->tries < w->tries && wandb_is_retryable(r->status, q->conflict_again)) {
         try_again(w, q, r, now);
     } else if ((url = moved_to(w, q, r))) {
         free(q->url);

@@ -3,12 +3,11 @@
  * of a run. It runs on the loop, with many concurrent requests. It knows the protocol, not companies or reports.
  *
  * W1 `done` is called once for every accepted request, never from inside wandb_send, and not after wandb_free.
- * W2 A request is retried as in the vendor's client: wandb_again of web_answer.h; 2 s * 2^n plus up to a quarter, at
- *    most 60 s; 20 tries, 30 s each. Retry-After has priority. Requests never exceed the rate that RateLimit-Remaining
- *    and -Reset allow.
- * W3 Replies in flight use at most `bytes` of memory, plus one reply.
- * W4 The key is sent to the base address only, and is in no message.
- * W5 Any reply is handled: it becomes data or one error message.
+ * W2 A request is retried as in the vendor's client: wandb_is_retryable of web_answer.h; 2 s * 2^n plus up to a
+ * quarter, at most 60 s; 20 tries, 30 s each. Retry-After has priority. Requests never exceed the rate that
+ * RateLimit-Remaining and -Reset allow. W3 Replies in flight use at most `bytes` of memory, plus one reply. W4 The key
+ * is sent to the base address only, and is in no message. W5 Any reply is handled: it becomes data or one error
+ * message.
  */
 #pragma once
 

@@ -44,6 +44,6 @@ int wandb_alert_send(struct wandb *w, const struct wandb_config *config, const s
     if (!run.entity || !run.project)
         return err_set(err, -EINVAL, "the config has no dashboard: {entity, project} for alerts");
     logged_init(&run);
-    int r = errand_run(w, logged_begin(&run), err) ?: notify_send(w, &run, a, err);
-    return r ?: errand_run(w, logged_finish(&run), err);
+    int r = wandb_job_run(w, logged_begin(&run), err) ?: notify_send(w, &run, a, err);
+    return r ?: wandb_job_run(w, logged_finish(&run), err);
 }

@@ -254,7 +254,7 @@ static int take(void *self, const struct wandb_answer *answer, struct err *err)
     return r;
 }
 
-struct errand artifact_errand(struct artifact *a)
+struct wandb_job artifact_job(struct artifact *a)
 {
-    return (struct errand){next, take, a};
+    return (struct wandb_job){next, take, a};
 }

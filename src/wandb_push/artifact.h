@@ -1,6 +1,6 @@
 /*
  * artifact.h: one file as a version of a W&B artifact: digests, manifest, and the sequence of its requests. Pure: it
- * builds requests and handles replies (wandb_pull/errand.h sends them).
+ * builds requests and handles replies (wandb_pull/job.h sends them).
  *
  * A1 The version is not visible before the last request.
  * A2 Names that W&B lets the client choose are derived from the content, so a retry after a failure continues the
@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "wandb_pull/errand.h"
+#include "wandb_pull/job.h"
 #include "wandb_push/digest.h"
 
 #define ARTIFACT_CLIENT_ID 128
@@ -53,7 +53,7 @@ struct artifact {
 /* The caller sets the input members before; the others are results. */
 void artifact_init(struct artifact *a);
 void artifact_fini(struct artifact *a);
-struct errand artifact_errand(struct artifact *a);
+struct wandb_job artifact_job(struct artifact *a);
 
 /* Headers of an upload as W&B lists them, "Name:value" each, NULL-terminated; release them with free_headers. */
 char **upload_headers(const json_t *list);

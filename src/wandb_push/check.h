@@ -37,7 +37,7 @@ void check_runs(const struct check_board *b, struct findings *ret);
 void check_table(const struct check_board *b, const struct company *co, const char *id, struct str json,
                  struct findings *ret);
 
-struct check_ask {
+struct check_params {
     const struct wandb_config *config; /* with a dashboard */
     struct wandb *w;
     struct wandb_store *store; /* for deleted runs; NULL: as pushed before */
@@ -57,5 +57,5 @@ struct check_sum {
  * Returns -EINVAL if the config has no dashboard. Any other error: W&B could not be queried. Free ret with check_fini()
  * in all cases.
  */
-int wandb_check(const struct check_ask *ask, struct check_sum *ret, struct err *err);
+int wandb_check(const struct check_params *ask, struct check_sum *ret, struct err *err);
 void check_fini(struct check_sum *c);

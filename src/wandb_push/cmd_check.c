@@ -48,7 +48,7 @@ static int keep(const struct talk *t, const struct check_sum *c, int64_t now_ms,
     return r ?: wandb_store_flush(s, err);
 }
 
-static int report(const struct talk *t, const struct check_ask *ask, const struct check_sum *c)
+static int report(const struct talk *t, const struct check_params *ask, const struct check_sum *c)
 {
     struct err err = {0};
     int r = cli_print(&wandb_check_help, &c->text);
@@ -63,7 +63,7 @@ static int report(const struct talk *t, const struct check_ask *ask, const struc
 static int check(struct cmd_call *c, struct talk *t)
 {
     const struct check_conf *conf = c->conf;
-    struct check_ask ask = {.config = t->config, .w = t->w, .now_ms = clock_wall_ms(), .alert = !conf->no_alert};
+    struct check_params ask = {.config = t->config, .w = t->w, .now_ms = clock_wall_ms(), .alert = !conf->no_alert};
     struct check_sum sum = {0};
 
     ask.day = zone_date(t->config->zone, ask.now_ms) - 1;

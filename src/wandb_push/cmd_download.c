@@ -181,7 +181,7 @@ static int download(struct cmd_call *call, struct talk *t)
         return err_set(err, -EINVAL,
                        "'%.200s' does not name the source of tables: it needs dashboard: {entity, project}", c->path);
     tagged_init(&tagged);
-    int r = errand_run(t->w, tagged_errand(&tagged), err);
+    int r = wandb_job_run(t->w, tagged_job(&tagged), err);
     for (size_t i = 0; i < tagged.n && r == 0; i++)
         r = get_run(&d, at, &tagged.v[i], err);
     if (r == 0 && c->dataset.entity && c->dataset.project && c->dataset.name)

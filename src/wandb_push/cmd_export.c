@@ -43,7 +43,7 @@ const struct opt_cmd wandb_export_help = {
 struct exporting {
     const struct wandb_export_conf *conf;
     struct wandb_store *store;
-    struct dataset_ask ask;
+    struct dataset_params ask;
     FILE *to;
 };
 

@@ -139,8 +139,8 @@ static int alert(struct talk *t, const struct overlaps *o, int32_t day, int64_t 
     return wandb_alert_send(t->w, t->config, &a, err);
 }
 
-int wandb_overlap_tell(const struct opt_cmd *help, struct talk *t, struct wandb_store *store, int32_t from, int32_t to,
-                       bool quiet)
+int wandb_overlap_print(const struct opt_cmd *help, struct talk *t, struct wandb_store *store, int32_t from, int32_t to,
+                        bool quiet)
 {
     AUTO_OVERLAPS found = {0};
     struct err err = {0};

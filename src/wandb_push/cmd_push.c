@@ -67,21 +67,20 @@ static void warn(struct wandb_store *s, int32_t to)
     char day[16];
 
     if (wandb_pull_last(s, &last, &err) != 1 || last.to < to)
-        cli_fail(&wandb_push_help, 0, "no finished pull reaches %s: the stored data is pushed",
-                 date_text(to, day));
+        cli_fail(&wandb_push_help, 0, "no finished pull reaches %s: the stored data is pushed", date_text(to, day));
 }
 
 static int push(struct cmd_call *c, struct talk *t)
 {
     const struct push_conf *conf = c->conf;
-    struct push_ask ask = {.config = t->config,
-                           .w = t->w,
-                           .now_ms = clock_wall_ms(),
-                           .columns = (enum dataset_set)conf->columns,
-                           .again = conf->again,
-                           .no_dataset = conf->tables_only,
-                           .partial = conf->partial,
-                           .last_week = conf->week};
+    struct push_params ask = {.config = t->config,
+                              .w = t->w,
+                              .now_ms = clock_wall_ms(),
+                              .columns = (enum dataset_set)conf->columns,
+                              .again = conf->again,
+                              .no_dataset = conf->tables_only,
+                              .partial = conf->partial,
+                              .last_week = conf->week};
     struct push_sum sum = {0};
     int r = talk_days(t, conf->start_date, conf->end_date, &ask.from, &ask.to, &c->err);
 

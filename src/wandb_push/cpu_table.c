@@ -29,7 +29,7 @@ struct use {
 
 COMPARE(by_week_run, struct use, ORDER(y->week, x->week) ?: strcmp(x->r->run_id, y->r->run_id))
 
-static size_t uses_of(const struct tables_ask *ask, const struct company *co, struct use *ret)
+static size_t uses_of(const struct tables_params *ask, const struct company *co, struct use *ret)
 {
     size_t n = 0;
 
@@ -89,8 +89,8 @@ static int make_one(const char *key, const struct report_row *weeks, size_t n_we
     return tables_write(key, rows.n ? &rows : NULL, 0, ret, err);
 }
 
-int cpu_tables_make(const struct tables_ask *ask, const struct company *co, int32_t cpus, const struct report *weekly,
-                    struct table ret[2], struct err *err)
+int cpu_tables_make(const struct tables_params *ask, const struct company *co, int32_t cpus,
+                    const struct report *weekly, struct table ret[2], struct err *err)
 {
     AUTO_FREE struct use *uses = mem_zero(ask->n_runs + 1, sizeof(*uses));
     size_t n = uses_of(ask, co, uses), first = FIRST(weekly->n, i, strcmp(weekly->rows[i].company, co->name) == 0);

@@ -10,5 +10,5 @@
  * company_weekly_cpu_usage and company_weekly_cpu_usage_within_4weeks into ret[2]: a row for each week of `weekly` that
  * is of this company, newest first. Hours are at most those of `cpus` CPUs for a week.
  */
-int cpu_tables_make(const struct tables_ask *ask, const struct company *co, int32_t cpus, const struct report *weekly,
-                    struct table ret[2], struct err *err);
+int cpu_tables_make(const struct tables_params *ask, const struct company *co, int32_t cpus,
+                    const struct report *weekly, struct table ret[2], struct err *err);

@@ -134,7 +134,7 @@ static int64_t read_moment(struct row_in *x, int c, struct str s)
     civil.hour = (int)(ms / 3600000 % 24);
     civil.minute = (int)(ms / 60000 % 60);
     civil.second = (int)(ms / 1000 % 60);
-    return zone_moment(x->d->zone, &civil) + ms % 1000;
+    return zone_to_ms(x->d->zone, &civil) + ms % 1000;
 }
 
 static int32_t read_exists(struct row_in *x, int c, struct str s)

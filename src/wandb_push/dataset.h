@@ -58,7 +58,7 @@ int dataset_end(struct dataset *d, struct err *err);
 typedef int dataset_out_fn(void *arg, struct str piece);
 #define DATASET_PIECE 65536
 
-struct dataset_ask {
+struct dataset_params {
     enum dataset_set set;
     const struct zone *zone;
     int32_t from, to; /* days; INT32_MIN, INT32_MAX: all */
@@ -68,7 +68,7 @@ struct dataset_ask {
  * Sorted by team, newest day first, run id, project. Returns the number of rows, the result of out, or an error of the
  * store.
  */
-int64_t dataset_write(struct wandb_store *s, const struct dataset_ask *ask, dataset_out_fn *out, void *arg,
+int64_t dataset_write(struct wandb_store *s, const struct dataset_params *ask, dataset_out_fn *out, void *arg,
                       struct err *err);
 /* Writes runs found deleted at since_ms or later, a line each. Always writes the header line. */
 int64_t dataset_write_deleted(struct wandb_store *s, const struct zone *zone, int64_t since_ms, dataset_out_fn *out,

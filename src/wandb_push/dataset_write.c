@@ -146,11 +146,11 @@ static int64_t finish(struct writing *w, int64_t n)
     return r ? r : n;
 }
 
-int64_t dataset_write(struct wandb_store *s, const struct dataset_ask *ask, dataset_out_fn *out, void *arg,
+int64_t dataset_write(struct wandb_store *s, const struct dataset_params *ask, dataset_out_fn *out, void *arg,
                       struct err *err)
 {
     struct writing w = {ask->set, ask->zone, BUF_INIT(DATASET_PIECE + ROW_MAX), out, arg};
-    struct wandb_ask days = {.from = ask->from, .to = ask->to, .order = WANDB_BY_DATASET, .deleted = true};
+    struct wandb_query days = {.from = ask->from, .to = ask->to, .order = WANDB_BY_DATASET, .deleted = true};
 
     dataset_head_text(&w.piece, w.set);
     return finish(&w, wandb_days_each(s, &days, put_day, &w, err));

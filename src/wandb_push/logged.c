@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "wandb_pull/ask.h"
+#include "wandb_pull/graphql.h"
 #include "wandb_push/upsert.h"
 
 #define TEXT_MAX (16u << 20)
@@ -106,19 +106,19 @@ static int upsert_take(void *self, const struct wandb_answer *a, struct err *err
     return 0;
 }
 
-static struct errand upsert_errand(struct logged *l, bool tagging)
+static struct wandb_job upsert_errand(struct logged *l, bool tagging)
 {
     l->at = 0;
     l->tagging = tagging;
-    return (struct errand){upsert_next, upsert_take, l};
+    return (struct wandb_job){upsert_next, upsert_take, l};
 }
 
-struct errand logged_begin(struct logged *l)
+struct wandb_job logged_begin(struct logged *l)
 {
     return upsert_errand(l, false);
 }
 
-struct errand logged_tag(struct logged *l)
+struct wandb_job logged_tag(struct logged *l)
 {
     return upsert_errand(l, true);
 }
@@ -181,10 +181,10 @@ static int files_take(void *self, const struct wandb_answer *a, struct err *err)
     return 0;
 }
 
-struct errand logged_files(struct logged *l)
+struct wandb_job logged_files(struct logged *l)
 {
     l->at = 0;
-    return (struct errand){files_next, files_take, l};
+    return (struct wandb_job){files_next, files_take, l};
 }
 
 /* ---- finish ---- */
@@ -215,7 +215,7 @@ static int finish_next(void *self, struct wandb_request *ret, struct err *err)
     if (l->at)
         return 0;
     buf_reset(&l->path);
-    ask_run_path(&l->path, l->entity, l->project, l->id, "file_stream");
+    url_run_file(&l->path, l->entity, l->project, l->id, "file_stream");
     write_history(l, &line);
     buf_reset(&l->text);
     buf_adds(&l->text, "{\"files\":{");
@@ -240,8 +240,8 @@ static int finish_take(void *self, UNUSED const struct wandb_answer *a, UNUSED s
     return 0;
 }
 
-struct errand logged_finish(struct logged *l)
+struct wandb_job logged_finish(struct logged *l)
 {
     l->at = 0;
-    return (struct errand){finish_next, finish_take, l};
+    return (struct wandb_job){finish_next, finish_take, l};
 }

@@ -43,8 +43,8 @@ void logged_init(struct logged *l);
 void logged_fini(struct logged *l);
 #define AUTO_LOGGED __attribute__((cleanup(logged_fini))) struct logged
 
-struct errand logged_begin(struct logged *l);
-struct errand logged_files(struct logged *l); /* the run's own copies of its tables */
-struct errand logged_finish(struct logged *l);
-struct errand logged_tag(struct logged *l);
+struct wandb_job logged_begin(struct logged *l);
+struct wandb_job logged_files(struct logged *l); /* the run's own copies of its tables */
+struct wandb_job logged_finish(struct logged *l);
+struct wandb_job logged_tag(struct logged *l);
 /* The artifact errands of l->artifacts[0 .. l->set->n) run between begin and finish. */

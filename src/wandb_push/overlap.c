@@ -7,7 +7,7 @@
 #include "base/order.h"
 #include "report/overlap.h"
 #include "wandb/days.h"
-#include "wandb_pull/ask.h"
+#include "wandb_pull/graphql.h"
 
 struct finding {
     const struct wandb_config *c;
@@ -98,7 +98,7 @@ static size_t of_company(struct overlaps *o, size_t from, size_t to, size_t keep
 int overlaps_find(struct wandb_store *s, const struct wandb_config *c, const char *company, int32_t from, int32_t to,
                   struct overlaps *ret, struct err *err)
 {
-    struct wandb_ask ask = {.from = from, .to = to, .order = WANDB_BY_RUN};
+    struct wandb_query ask = {.from = from, .to = to, .order = WANDB_BY_RUN};
     struct finding f = {.c = c, .company = company, .to = ret, .err = err};
     size_t kept = 0;
 
@@ -138,10 +138,10 @@ void overlap_url(struct buf *out, const char *base_url, const struct overlap *ru
     while (str_ends(base, "/"))
         base.len--;
     buf_addstr(out, str_eq(base, WANDB_BASE_URL) ? STR("https://wandb.ai") : base);
-    ask_path_part(out, run->team);
-    ask_path_part(out, run->project);
+    url_add_part(out, run->team);
+    url_add_part(out, run->project);
     buf_adds(out, "/runs");
-    ask_path_part(out, run->id);
+    url_add_part(out, run->id);
     buf_adds(out, "/overview");
 }
 

@@ -19,7 +19,7 @@
 #define LIST_WAIT_MS 1000 /* between these */
 
 struct pushing {
-    const struct push_ask *ask;
+    const struct push_params *ask;
     struct tables tables;
     struct logged *runs; /* one for each set of tables */
     char (*names)[32];
@@ -33,19 +33,19 @@ struct pushing {
 static int make_tables(struct pushing *p, struct err *err)
 {
     const struct wandb_config *c = p->ask->config;
-    struct runs_told_ask days = {.from = INT32_MIN,
-                                 .to = p->ask->to,
-                                 .n_ignore_tags = c->n_ignore_tags,
-                                 .ignore_tags = c->ignore_tags};
+    struct runs_available_query days = {.from = INT32_MIN,
+                                        .to = p->ask->to,
+                                        .n_ignore_tags = c->n_ignore_tags,
+                                        .ignore_tags = c->ignore_tags};
     struct runs runs;
-    struct tables_ask ask = {.from = p->ask->from,
-                             .to = p->ask->to,
-                             .day_minutes = report_day_minutes,
-                             .arg = c->zone,
-                             .partial = p->ask->partial,
-                             .last_week = p->ask->last_week,
-                             .cpus = c->cpu_tables,
-                             .n_cpus = c->n_cpu_tables};
+    struct tables_params ask = {.from = p->ask->from,
+                                .to = p->ask->to,
+                                .day_minutes = report_day_minutes,
+                                .arg = c->zone,
+                                .partial = p->ask->partial,
+                                .last_week = p->ask->last_week,
+                                .cpus = c->cpu_tables,
+                                .n_cpus = c->n_cpu_tables};
 
     int r = wandb_days(p->ask->store, &days, &runs, err);
     if (r == 0) {
@@ -91,9 +91,9 @@ static void name_runs(struct pushing *p)
 
 /* ---- stages ---- */
 
-static int stage(struct pushing *p, struct errand (*of)(struct logged *), struct err *err)
+static int stage(struct pushing *p, struct wandb_job (*of)(struct logged *), struct err *err)
 {
-    AUTO_FREE struct errand *v = mem_zero(p->tables.n + 1, sizeof(*v));
+    AUTO_FREE struct wandb_job *v = mem_zero(p->tables.n + 1, sizeof(*v));
     size_t n = 0;
 
     for (size_t i = 0; i < p->tables.n; i++)
@@ -105,7 +105,7 @@ static int stage(struct pushing *p, struct errand (*of)(struct logged *), struct
 /* Files and artifacts of all runs. */
 static int fill(struct pushing *p, struct err *err)
 {
-    AUTO_FREE struct errand *v = mem_zero(p->tables.n * (TABLES_MAX + 1) + 1, sizeof(*v));
+    AUTO_FREE struct wandb_job *v = mem_zero(p->tables.n * (TABLES_MAX + 1) + 1, sizeof(*v));
     size_t n = 0;
 
     for (size_t i = 0; i < p->tables.n; i++) {
@@ -114,7 +114,7 @@ static int fill(struct pushing *p, struct err *err)
             continue;
         v[n++] = logged_files(l);
         for (size_t k = 0; k < l->set->n; k++)
-            v[n++] = artifact_errand(&l->artifacts[k]);
+            v[n++] = artifact_job(&l->artifacts[k]);
         p->sum.tables += l->set->n;
     }
     return errands_run(p->ask->w, v, n, err);
@@ -126,7 +126,7 @@ static int list(struct pushing *p, struct tagged *ret, struct err *err)
 
     *ret = (struct tagged){.entity = at->entity, .project = at->project, .tag = at->name};
     tagged_init(ret);
-    return errand_run(p->ask->w, tagged_errand(ret), err);
+    return wandb_job_run(p->ask->w, tagged_job(ret), err);
 }
 
 static bool listed(const struct tagged *t, const struct logged *l)
@@ -191,12 +191,12 @@ static int hand_over(struct pushing *p, struct err *err)
     if (r < 0)
         return r;
     AUTO_FREE struct untag *gone = mem_zero(t.n + 1, sizeof(*gone));
-    AUTO_FREE struct errand *v = mem_zero(t.n + 1, sizeof(*v));
+    AUTO_FREE struct wandb_job *v = mem_zero(t.n + 1, sizeof(*v));
     size_t n = 0;
     for (size_t i = 0; i < t.n; i++)
         if (replaced(p, &t.v[i])) {
             gone[n] = (struct untag){.run = &t.v[i], .tag = t.tag};
-            v[n] = untag_errand(&gone[n]);
+            v[n] = untag_job(&gone[n]);
             n++;
         }
     r = errands_run(p->ask->w, v, n, err);
@@ -208,7 +208,7 @@ static int hand_over(struct pushing *p, struct err *err)
 
 /* ---- the whole ---- */
 
-static int config_ok(const struct push_ask *ask, struct err *err)
+static int config_ok(const struct push_params *ask, struct err *err)
 {
     const struct wandb_place *board = &ask->config->dashboard, *data = &ask->config->dataset;
 
@@ -244,7 +244,7 @@ static int push_tables(struct pushing *p, struct err *err)
     return r < 0 ? err_prefix(err, r, "the new tables are there, but older ones may be tagged as well; push again") : 0;
 }
 
-int wandb_push(const struct push_ask *ask, struct push_sum *ret, struct err *err)
+int wandb_push(const struct push_params *ask, struct push_sum *ret, struct err *err)
 {
     struct pushing p = {.ask = ask, .config = BUF_INIT(65536)};
     int r = config_ok(ask, err) ?: wandb_zone_set(ask->store, ask->config->zone_name, err);

@@ -15,7 +15,7 @@
 #include "wandb_pull/web_api.h"
 #include "wandb_push/dataset.h"
 
-struct push_ask {
+struct push_params {
     const struct wandb_config *config; /* with dashboard and dataset */
     struct wandb *w;
     struct wandb_store *store; /* open for writing */
@@ -24,7 +24,7 @@ struct push_ask {
     enum dataset_set columns;
     bool again;              /* new runs, also where these tables are there already */
     bool no_dataset;         /* tables alone */
-    bool partial, last_week; /* as in struct tables_ask */
+    bool partial, last_week; /* as in struct tables_params */
 };
 
 struct push_sum {
@@ -36,4 +36,4 @@ struct push_sum {
 };
 
 /* -EINVAL: the config lacks something, as its dashboard. Else what W&B, the store or the report gave. */
-int wandb_push(const struct push_ask *ask, struct push_sum *ret, struct err *err);
+int wandb_push(const struct push_params *ask, struct push_sum *ret, struct err *err);

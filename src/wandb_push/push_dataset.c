@@ -44,7 +44,7 @@ static void bad_row(void *arg, uint64_t line, const char *why)
 }
 
 /* Into the store. A row that cannot be read could not be written back. */
-static int take_in(const struct push_ask *ask, const struct artifact_get *g, struct push_sum *sum, struct err *err)
+static int take_in(const struct push_params *ask, const struct artifact_get *g, struct push_sum *sum, struct err *err)
 {
     struct taking t = {.store = ask->store};
     struct dataset_take take = {take_row, bad_row, &t};
@@ -63,10 +63,10 @@ static int take_in(const struct push_ask *ask, const struct artifact_get *g, str
     return err_prefix(err, r, "'%.100s' of '%.150s' cannot be read, and so is not overwritten", g->file, g->name);
 }
 
-static int read_remote(const struct push_ask *ask, struct artifact_get *g, struct push_sum *sum, struct err *err)
+static int read_remote(const struct push_params *ask, struct artifact_get *g, struct push_sum *sum, struct err *err)
 {
     artifact_get_init(g);
-    int r = errand_run(ask->w, artifact_get_errand(g), err);
+    int r = wandb_job_run(ask->w, artifact_get_job(g), err);
 
     if (r < 0)
         return err_prefix(err, r, "the dataset cannot be read, and so is not overwritten");
@@ -83,7 +83,7 @@ static int add_piece(void *arg, struct str piece)
     return buf_addstr(arg, piece);
 }
 
-static int write_versions(const struct push_ask *ask, struct artifact *v, size_t n, struct err *err)
+static int write_versions(const struct push_params *ask, struct artifact *v, size_t n, struct err *err)
 {
     char name[40], day[16];
     AUTO_LOGGED run = {.entity = ask->config->dataset.entity,
@@ -92,23 +92,23 @@ static int write_versions(const struct push_ask *ask, struct artifact *v, size_t
                        .job_type = "update-dataset",
                        .config = "{}",
                        .at_ms = ask->now_ms};
-    struct errand e[2];
+    struct wandb_job e[2];
 
     snprintf(name, sizeof(name), "Update_%s", date_text(ask->to, day));
     artifact_init(&v[0]);
     run.salt = v[0].digest; /* of this very dataset */
     logged_init(&run);
-    int r = errand_run(ask->w, logged_begin(&run), err);
+    int r = wandb_job_run(ask->w, logged_begin(&run), err);
     for (size_t i = 0; i < n; i++) {
         v[i].run = run.id;
         if (i)
             artifact_init(&v[i]);
-        e[i] = artifact_errand(&v[i]);
+        e[i] = artifact_job(&v[i]);
     }
-    return r ?: errands_run(ask->w, e, n, err) ?: errand_run(ask->w, logged_finish(&run), err);
+    return r ?: errands_run(ask->w, e, n, err) ?: wandb_job_run(ask->w, logged_finish(&run), err);
 }
 
-static int write_remote(const struct push_ask *ask, const struct artifact_get *g, const struct buf *csv,
+static int write_remote(const struct push_params *ask, const struct artifact_get *g, const struct buf *csv,
                         struct err *err)
 {
     const struct wandb_place *at = &ask->config->dataset;
@@ -145,12 +145,12 @@ static bool name_ok(const char *s)
     return n && n < ARTIFACT_NAME_MAX && !s[n];
 }
 
-int push_dataset(const struct push_ask *ask, struct push_sum *sum, struct err *err)
+int push_dataset(const struct push_params *ask, struct push_sum *sum, struct err *err)
 {
     const struct wandb_place *at = &ask->config->dataset;
     const char *gone = ask->config->deleted_name;
     AUTO_BUF csv = BUF_INIT(DATASET_BYTES_MAX);
-    struct dataset_ask all = {ask->columns, ask->config->zone, INT32_MIN, INT32_MAX};
+    struct dataset_params all = {ask->columns, ask->config->zone, INT32_MIN, INT32_MAX};
 
     if (!name_ok(at->name) || (gone && !name_ok(gone)))
         return err_set(err, -EINVAL, "'%.100s' cannot be the name of an artifact", name_ok(at->name) ? gone : at->name);

@@ -207,7 +207,7 @@ static int set_make(const struct report *reports, const char *company, const str
     return r;
 }
 
-static int32_t first_day(const struct tables_ask *ask)
+static int32_t first_day(const struct tables_params *ask)
 {
     int32_t day = ask->to, first, end;
 
@@ -218,18 +218,18 @@ static int32_t first_day(const struct tables_ask *ask)
 }
 
 /* last: the last day with nodes, of a summary. */
-static int one_report(const struct tables_ask *ask, enum report_period period, const char *company, int32_t last,
+static int one_report(const struct tables_params *ask, enum report_period period, const char *company, int32_t last,
                       struct report *ret, struct err *err)
 {
-    struct report_ask one = {.period = period,
-                             .company = company,
-                             .from = first_day(ask),
-                             .to = ask->to,
-                             .week_start = TABLES_WEEK,
-                             .partial = ask->partial,
-                             .day_minutes = ask->day_minutes,
-                             .arg = ask->arg,
-                             .known = ask->known};
+    struct report_query one = {.period = period,
+                               .company = company,
+                               .from = first_day(ask),
+                               .to = ask->to,
+                               .week_start = TABLES_WEEK,
+                               .partial = ask->partial,
+                               .day_minutes = ask->day_minutes,
+                               .arg = ask->arg,
+                               .known = ask->known};
 
     if (period == REPORT_SUMMARY) {
         one.from = report_week(last, TABLES_WEEK);
@@ -242,7 +242,7 @@ static int one_report(const struct tables_ask *ask, enum report_period period, c
 /*
  * Adds the tables of CPUs if CPUs are lent to the company. If its assignment is over, the summary is of its last week.
  */
-static int company_set(const struct tables_ask *ask, const struct company *co, const struct report *reports,
+static int company_set(const struct tables_params *ask, const struct company *co, const struct report *reports,
                        struct table_set *ret, struct err *err)
 {
     struct report own[REPORT_PERIODS], week = {0};
@@ -267,7 +267,7 @@ static int company_set(const struct tables_ask *ask, const struct company *co, c
 
 COMPARE(by_tag, struct table_set, strcmp(x->tag, y->tag))
 
-static int sets_make(const struct tables_ask *ask, const struct report *reports, struct tables *to, struct err *err)
+static int sets_make(const struct tables_params *ask, const struct report *reports, struct tables *to, struct err *err)
 {
     const struct report *overall = &reports[REPORT_OVERALL];
     int r = set_make(reports, NULL, overall_plan, ARRAY_LEN(overall_plan), &to->sets[to->n++], err);
@@ -281,7 +281,7 @@ static int sets_make(const struct tables_ask *ask, const struct report *reports,
     return r;
 }
 
-int tables_make(const struct tables_ask *ask, struct tables *ret, struct err *err)
+int tables_make(const struct tables_params *ask, struct tables *ret, struct err *err)
 {
     struct report reports[REPORT_PERIODS] = {0};
     struct tables to = {.sets = mem_zero(ask->n_companies + 1, sizeof(*to.sets))};

@@ -40,23 +40,23 @@ struct tables {
     struct table_set *sets; /* overall first, then companies by name */
 };
 
-struct tables_ask {
+struct tables_params {
     const struct company *companies;
     size_t n_companies;
     const struct run_day *runs;
     size_t n_runs;
     int32_t from,
         to; /* the days pushed: companies without nodes on all of them are left out of the companies' tables */
-    int32_t (*day_minutes)(void *arg, int32_t day); /* as in struct report_ask */
+    int32_t (*day_minutes)(void *arg, int32_t day); /* as in struct report_query */
     void *arg;
-    const struct known *known;   /* as in struct report_ask */
+    const struct known *known;   /* as in struct report_query */
     bool partial;                /* monthly: the month that is not over, too */
     bool last_week;              /* summaries are of the last week that is over, not of that of the last day */
     const struct cpu_lent *cpus; /* as in struct wandb_config */
     size_t n_cpus;
 };
 /* Tables reach back to the first day any company had nodes. -E2BIG as report_make, or a table has too many rows. */
-int tables_make(const struct tables_ask *ask, struct tables *ret, struct err *err);
+int tables_make(const struct tables_params *ask, struct tables *ret, struct err *err);
 void tables_fini(struct tables *t);
 
 /* Nodes are assigned on some day of [from, to]. */

@@ -114,9 +114,9 @@ static int take(void *self, const struct wandb_answer *a, struct err *err)
     return 0;
 }
 
-struct errand tagged_errand(struct tagged *t)
+struct wandb_job tagged_job(struct tagged *t)
 {
-    return (struct errand){next, take, t};
+    return (struct wandb_job){next, take, t};
 }
 
 /* ---- untag ---- */
@@ -154,9 +154,9 @@ static int untag_take(void *self, const struct wandb_answer *a, struct err *err)
     return 0;
 }
 
-struct errand untag_errand(struct untag *u)
+struct wandb_job untag_job(struct untag *u)
 {
-    return (struct errand){untag_next, untag_take, u};
+    return (struct wandb_job){untag_next, untag_take, u};
 }
 
 void untag_fini(struct untag *u)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "wandb_pull/errand.h"
+#include "wandb_pull/job.h"
 
 struct tagged_run {
     char *storage_id, *id;
@@ -25,7 +25,7 @@ struct tagged {
 void tagged_init(struct tagged *t);
 void tagged_fini(struct tagged *t);
 #define AUTO_TAGGED __attribute__((cleanup(tagged_fini))) struct tagged
-struct errand tagged_errand(struct tagged *t); /* a project that is not there has none */
+struct wandb_job tagged_job(struct tagged *t); /* a project that is not there has none */
 bool tagged_has(const struct tagged_run *r, const char *tag);
 
 /* Removes the tag from one of them; all other tags are written back unchanged. */
@@ -35,5 +35,5 @@ struct untag {
     bool done;
     struct buf text;
 };
-struct errand untag_errand(struct untag *u);
+struct wandb_job untag_job(struct untag *u);
 void untag_fini(struct untag *u);

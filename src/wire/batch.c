@@ -235,7 +235,7 @@ int wire_put_batch(struct wire_enc *e, struct buf *out, const struct batch *b)
     return frame_end(out, start, put_packed(out, e->z, buf_str(&e->raw)));
 }
 
-int wire_put_again(struct buf *out, struct str frame, const struct batch_key *key, uint64_t facts, uint64_t procs)
+int wire_put_copy(struct buf *out, struct str frame, const struct batch_key *key, uint64_t facts, uint64_t procs)
 {
     size_t skip = FRAME_HEAD + NODE_ID_LEN + 4 * sizeof(uint64_t);
 

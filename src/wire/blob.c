@@ -40,7 +40,7 @@ static int put_packed_with(struct buf *out, ZSTD_CCtx *z, struct str raw, const 
     size_t n = to ? ZSTD_compress2(z, to, room, raw.p, raw.len) : 0;
     if (!to || ZSTD_isError(n))
         return -EMSGSIZE;
-    buf_took(out, n);
+    buf_appended(out, n);
     buf_u32(out, MORE_MAGIC);
     buf_u32(out, (uint32_t)more->len);
     return buf_addstr(out, buf_str(more));

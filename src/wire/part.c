@@ -60,7 +60,7 @@ int put_packed(struct buf *out, ZSTD_CCtx *z, struct str raw)
     if (raw.len >= ZSTD_WORTH && (room = buf_room(out, raw.len - 1))) {
         n = ZSTD_compress2(z, room, raw.len - 1, raw.p, raw.len);
         if (!ZSTD_isError(n)) { /* fails if the result would not be smaller */
-            buf_took(out, n);
+            buf_appended(out, n);
             out->p[head] = PACKED_ZSTD;
             return 0;
         }

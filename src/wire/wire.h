@@ -51,7 +51,7 @@ struct wire_enc *wire_enc_new(int level);
 void wire_enc_free(struct wire_enc *e);
 int wire_put_batch(struct wire_enc *e, struct buf *out, const struct batch *b);
 /* Appends a batch's frame under another key, as another node's; the body is unchanged. */
-int wire_put_again(struct buf *out, struct str frame, const struct batch_key *key, uint64_t facts, uint64_t procs);
+int wire_put_copy(struct buf *out, struct str frame, const struct batch_key *key, uint64_t facts, uint64_t procs);
 
 /* ---- reading ---- */
 struct frame {

@@ -16,13 +16,13 @@
 
 /* ---- from findings to alerts ---- */
 
-struct told { /* "fired 1 a; over 1 a; " */
+struct notified { /* "fired 1 a; over 1 a; " */
     char text[2000];
 };
 
 static void on_change(void *arg, const struct alert *a)
 {
-    struct told *t = arg;
+    struct notified *t = arg;
     size_t at = strlen(t->text);
 
     snprintf(t->text + at, sizeof(t->text) - at, "%s %lld %s; ", a->resolved_ms ? "over" : "fired", (long long)a->id,
@@ -31,7 +31,7 @@ static void on_change(void *arg, const struct alert *a)
 
 static const struct alert_rule rule = {.name = "r", .severity = SEV_WARNING, .for_ms = 60000, .clear_ms = 30000};
 
-static const char *look(struct alert_states *l, int64_t now_ms, const char *subjects, struct told *t)
+static const char *look(struct alert_states *l, int64_t now_ms, const char *subjects, struct notified *t)
 {
     struct str rest = str_of(subjects), one;
     char subject[40];
@@ -61,14 +61,14 @@ static size_t count_firing(struct alert_states *l)
 static void what_was_told_stays_so_until_it_is_taken_back(void **unused)
 {
     struct alert_states *l = alert_states_new(-1000000);
-    struct told t;
+    struct notified t;
     size_t n;
 
     (void)unused;
     look(l, 0, "a", &t);
     assert_string_equal(look(l, 60000, "a", &t), "fired 1 a; ");
     struct alert *before = alert_copy(alert_states_all(l, &n)[0]);
-    assert_non_null(alert_states_told(l, "r", "a", 65000, "65000\tops\t\t\n"));
+    assert_non_null(alert_states_mark_notified(l, "r", "a", 65000, "65000\tops\t\t\n"));
     alert_states_take(l, before, NULL); /* the state from another hub, late */
     assert_int_equal(alert_states_all(l, &n)[0]->told_ms, 65000);
     alert_states_untold(l, before, 64000); /* from another time */
@@ -84,15 +84,15 @@ static void what_was_told_stays_so_until_it_is_taken_back(void **unused)
 static void w2_it_fires_once_after_a_while_and_is_resolved_once(void **unused)
 {
     struct alert_states *l = alert_states_new(-1000000);
-    struct told t;
+    struct notified t;
     size_t n;
 
     (void)unused;
     assert_string_equal(look(l, 0, "a b", &t), "");
     assert_string_equal(look(l, 59999, "a", &t), ""); /* b held for too short a time */
     assert_string_equal(look(l, 60000, "a b", &t), "fired 1 a; ");
-    assert_null(alert_states_told(l, "r", "nobody", 65000, ""));
-    assert_int_equal(alert_states_told(l, "r", "a", 65000, "65000\tops\t\t\n")->tells, 1);
+    assert_null(alert_states_mark_notified(l, "r", "nobody", 65000, ""));
+    assert_int_equal(alert_states_mark_notified(l, "r", "a", 65000, "65000\tops\t\t\n")->tells, 1);
     assert_string_equal(look(l, 70000, "a b", &t), "");
     const struct alert *a = alert_states_all(l, &n)[1]; /* recipients are kept between evaluations */
     assert_string_equal(a->told_to, "65000\tops\t\t\n");
@@ -112,7 +112,7 @@ static void w2_it_fires_once_after_a_while_and_is_resolved_once(void **unused)
 static void who_leads_no_longer_keeps_what_fired_alone(void **unused)
 {
     struct alert_states *l = alert_states_new(-1000000);
-    struct told t;
+    struct notified t;
     size_t n;
 
     (void)unused;
@@ -143,7 +143,7 @@ static void what_fired_survives_a_restart(void **unused)
                       .person = "",
                       .text = "",
                       .advice = ""};
-    struct told t;
+    struct notified t;
 
     (void)unused;
     alert_states_load(l, &a, NULL);
@@ -168,7 +168,7 @@ static void what_fired_survives_a_restart(void **unused)
 
 /* A finding at `now` about an event at `since`. */
 static const char *look_as(struct alert_states *l, const struct alert_rule *r, int64_t now_ms, int64_t since_ms,
-                           bool weak, struct told *t)
+                           bool weak, struct notified *t)
 {
     struct alert_finding f = {"a", "", "", "", "", "it is so", since_ms, weak};
 
@@ -196,7 +196,7 @@ static void w4_what_happened_is_told_once_each_time(void **unused)
                       .person = "",
                       .text = "",
                       .advice = ""};
-    struct told t;
+    struct notified t;
     size_t n;
 
     (void)unused;
@@ -218,7 +218,7 @@ static void w4_a_notice_that_goes_on_is_told_once_however_long(void **unused)
 {
     static const struct alert_rule happens = {.name = "h", .severity = SEV_INFO, .notice = true};
     struct alert_states *l = alert_states_new(0);
-    struct told t;
+    struct notified t;
 
     (void)unused;
     assert_string_equal(look_as(l, &happens, 1000, 900, false, &t), "over 1 a; ");
@@ -232,7 +232,7 @@ static const struct alert_rule rule_lasts = {.name = "h", .severity = SEV_INFO, 
 static void w5_what_lasts_is_told_once_though_its_parts_begin_one_by_one(void **unused)
 {
     struct alert_states *l = alert_states_new(0);
-    struct told t;
+    struct notified t;
 
     (void)unused;
     assert_string_equal(look_as(l, &rule_lasts, 1000, 900, false, &t), "over 1 a; ");
@@ -252,10 +252,10 @@ static void w6_a_notice_of_what_lasts_is_known_while_it_goes_on(void **unused)
     static const struct alert_rule happens = {.name = "n", .severity = SEV_INFO, .notice = true};
     struct alert_states *l = alert_states_new(0);
     bool goes_on = true;
-    struct told t;
+    struct notified t;
 
     (void)unused;
-    alert_states_ask(l, on_goes_on, &goes_on);
+    alert_states_set_active_fn(l, on_goes_on, &goes_on);
     assert_string_equal(look_as(l, &rule_lasts, 1000, 900, false, &t), "over 1 a; ");
     assert_string_equal(look_as(l, &happens, 1000, 900, false, &t), "over 2 a; ");
     for (int day = 1; day < 30; day++) /* a break of a month */
@@ -292,7 +292,7 @@ static void w4_a_notice_that_another_told_is_not_told_again(void **unused)
     static const struct alert_rule happens = {.name = "h", .severity = SEV_INFO, .notice = true};
     struct alert_states *l = alert_states_new(0);
     struct alert a = old_notice(9, "a", 950);
-    struct told t;
+    struct notified t;
 
     (void)unused;
     a.since_ms = 900;
@@ -306,12 +306,12 @@ static void w4_a_notice_that_another_told_is_not_told_again(void **unused)
 
 /* A hub starts after 20 days; a notice of the first day is found again after_ms after the start. */
 static const char *found_after_restart(int64_t after_ms, bool goes_on, const struct alert_rule *r, int more,
-                                       struct told *t)
+                                       struct notified *t)
 {
     struct alert_states *l = alert_states_new(20 * DAY_MS);
     struct alert a = old_notice(1, "a", DAY_MS);
 
-    alert_states_ask(l, on_goes_on, &goes_on);
+    alert_states_set_active_fn(l, on_goes_on, &goes_on);
     alert_states_load(l, &a, r);
     for (int i = 0; i < more; i++) {
         char subject[16];
@@ -329,7 +329,7 @@ static const char *found_after_restart(int64_t after_ms, bool goes_on, const str
 static void w6_it_is_known_after_a_restart_too(void **unused)
 {
     static const struct alert_rule other = {.name = "h", .severity = SEV_INFO, .notice = true};
-    struct told t;
+    struct notified t;
 
     (void)unused;
     assert_string_equal(found_after_restart(60000, false, &rule_lasts, 0, &t), ""); /* its node has not reported yet */
@@ -344,7 +344,7 @@ static void w6_it_is_known_after_a_restart_too(void **unused)
 static void what_is_weak_keeps_an_alert_and_makes_none(void **unused)
 {
     struct alert_states *l = alert_states_new(-1000000);
-    struct told t;
+    struct notified t;
 
     (void)unused;
     look_as(l, &rule, 0, 0, true, &t);
@@ -364,7 +364,7 @@ static void thousands_are_found_again(void **unused)
 {
     struct alert_states *l = alert_states_new(-1000000);
     AUTO_BUF many = BUF_INIT(1 << 20);
-    struct told t;
+    struct notified t;
 
     (void)unused;
     for (int i = 0; i < 5000; i++)
@@ -419,13 +419,13 @@ static void rules_find_what_is_wrong(void **unused)
          {.at_ms = NOW - 800, .kind = EVENT_BACK, .node = "key-fresh", .text = "back after 3 h"},
          {.at_ms = NOW - 700, .kind = EVENT_BACK, .node = "key-fresh", .device = "GPU-1", .text = "is back"},
          {.at_ms = NOW - 600, .kind = EVENT_START, .node = "key-fresh", .text = "muster-agent 0.1.0"}};
-    struct scene s = {.now_ms = NOW,
-                      .view = &c->v,
-                      .live = live,
-                      .wrong[SCENE_STORE] = "no space left",
-                      .wrong[SCENE_DAMAGE] = "samples may be missing",
-                      .recent = recent,
-                      .n_recent = ARRAY_LEN(recent)};
+    struct alert_input s = {.now_ms = NOW,
+                            .view = &c->v,
+                            .live = live,
+                            .wrong[SCENE_STORE] = "no space left",
+                            .wrong[SCENE_DAMAGE] = "samples may be missing",
+                            .recent = recent,
+                            .n_recent = ARRAY_LEN(recent)};
     AUTO_BUF b = BUF_INIT(1 << 20);
 
     (void)unused;
@@ -434,7 +434,7 @@ static void rules_find_what_is_wrong(void **unused)
     sample_set(&c->v.nodes[0]->devices[0].now, M_rows_failed, 1);
     sample_set(&c->v.nodes[0]->devices[2].now, M_rows_spent, 2);
     sample_set(&c->v.nodes[0]->devices[0].now, M_temp, 95000);
-    alert_rules_look(rules, &s, on_see, &b);
+    alert_rules_evaluate(rules, &s, on_see, &b);
     has(&b, "gpu-lost dgx1:3: dgx1:3 ", true);
     static const char *const table[] = {"node-down ws3",    "driver-hung dgx2", "gpu-lost dgx1:3",
                                         "gpu-remap dgx1:0", "gpu-hot dgx1:0",   "gpu-throttled-heat dgx1:0",
@@ -462,14 +462,14 @@ static void rules_find_what_is_wrong(void **unused)
     has(&b, "node-up", false);
     buf_reset(&b);
     assert_int_equal(read_rules(rules, "node-back: on\nnode-up: on\n", NULL), 0);
-    alert_rules_look(rules, &s, on_see, &b);
+    alert_rules_evaluate(rules, &s, on_see, &b);
     has(&b, "node-back fresh: fresh is back after 3 h\n", true);
     has(&b, "is is back", false); /* an event of a GPU */
     has(&b, "node-up fresh: the agent on fresh started: muster-agent 0.1.0\n", true);
     for (size_t i = 0; i < c->v.n; i++)
         ((struct node_now *)(uintptr_t)c->v.nodes[i])->maintenance = true;
     buf_reset(&b);
-    alert_rules_look(rules, &s, on_see, &b);
+    alert_rules_evaluate(rules, &s, on_see, &b);
     has(&b, "gpu-lost", false);
     has(&b, "node-down", false);
     live_free(live);
@@ -484,21 +484,22 @@ static void a_look_bit_by_bit_finds_what_one_look_does(void **unused)
     struct alert_rules *rules = alert_rules_new();
     struct live *live = live_new(&state_rule_default, NULL, NULL);
     struct view part = c->v;
-    struct scene s = {.now_ms = NOW, .view = &c->v, .live = live, .wrong[SCENE_STORE] = "no space left"}, some = s;
+    struct alert_input s = {.now_ms = NOW, .view = &c->v, .live = live, .wrong[SCENE_STORE] = "no space left"},
+                       some = s;
     AUTO_BUF whole = BUF_INIT(1 << 20);
     AUTO_BUF bits = BUF_INIT(1 << 20);
     struct str rest, line;
 
     (void)unused;
-    alert_rules_look(rules, &s, on_see, &whole);
+    alert_rules_evaluate(rules, &s, on_see, &whole);
     some.view = &part;
     part.n = 1;
     for (size_t i = 0; i < c->v.n; i++) {
         part.nodes = c->v.nodes + i;
-        alert_rules_look_nodes(rules, &some, on_see, &bits);
+        alert_rules_evaluate_nodes(rules, &some, on_see, &bits);
         has(&bits, "store ", false); /* not about a node */
     }
-    alert_rules_look_else(rules, &s, on_see, &bits);
+    alert_rules_evaluate_rest(rules, &s, on_see, &bits);
     has(&bits, "store : no space left\n", true);
     assert_int_equal(bits.len, whole.len);
     rest = buf_str(&whole);
@@ -535,14 +536,14 @@ static void what_a_run_is_used_for_is_told_once_a_run(void **unused)
     struct device_now *d = c->n[0].devices;
     struct proc_fact kim = {.pid = 900, .root_pid = 900, .user = "kim", .start_ms = NOW - 3600000};
     struct live *live = live_new(&state_rule_default, NULL, NULL);
-    struct scene s = {.now_ms = NOW, .view = &c->v, .live = live};
+    struct alert_input s = {.now_ms = NOW, .view = &c->v, .live = live};
     AUTO_BUF b = BUF_INIT(1 << 20);
 
     (void)unused;
     advise(&d[0], ADVICE_spinning, NOW - 601000);
     advise(&d[0], ADVICE_starved, NOW - 601000);
     advise(&d[1], ADVICE_spinning, NOW - 599000); /* ten minutes have not passed */
-    alert_rules_look(rules, &s, on_run, &b);
+    alert_rules_evaluate(rules, &s, on_run, &b);
     has(&b, "run-spinning gpu:GPU-dgx1-0 dgx1:0 ", true);
     has(&b, "runs, but does almost nothing\n", true);
     has(&b, "dgx1:1", false);
@@ -559,7 +560,7 @@ static void what_a_run_is_used_for_is_told_once_a_run(void **unused)
     s.now_ms = NOW + 5000;
     buf_reset(&b);
     assert_int_equal(read_rules(rules, "run-starved: {for: 1m}\nrun-spinning: {for: 1m}\n", NULL), 0);
-    alert_rules_look(rules, &s, on_run, &b);
+    alert_rules_evaluate(rules, &s, on_run, &b);
     snprintf(want, sizeof(want), "run-spinning run:%s dgx1:0 ", job_id_text(run.id, id));
     has(&b, want, true);
     snprintf(want, sizeof(want), "run-spinning run:%s dgx1:1 ", id); /* the same subject: one alert */
@@ -568,14 +569,14 @@ static void what_a_run_is_used_for_is_told_once_a_run(void **unused)
     snprintf(want, sizeof(want), "run:%s", id);
     struct alert told = old_notice(1, want, NOW);
     told.node = "key-dgx1";
-    assert_true(alert_run_goes_on(runs, &told));
+    assert_true(alert_run_is_active(runs, &told));
     told.node = "key-dgx2"; /* no such node there */
-    assert_false(alert_run_goes_on(runs, &told));
+    assert_false(alert_run_is_active(runs, &told));
     kim.slurm_job = 77; /* it may be on other nodes as well: the subject is what they share */
     auto_see(runs, &(struct auto_seen){"key-dgx1", d[2].fact.uuid, &kim, NOW - 3600000, NOW, false}, NOW);
     assert_true(auto_find(runs, "key-dgx1", d[2].fact.uuid, &run));
     advise(&d[2], ADVICE_spinning, NOW - 601000);
-    alert_rules_look(rules, &s, on_run, &b);
+    alert_rules_evaluate(rules, &s, on_run, &b);
     snprintf(want, sizeof(want), "run-spinning launch:%016" PRIx64 " dgx1:2 ", run.launch);
     has(&b, want, true);
     auto_free(runs);
@@ -600,7 +601,7 @@ static void a_run_over_nodes_is_one_subject_since_its_first_start(void **unused)
                              .pids = "",
                              .attrs = "{\"job\":77}"};
     struct auto_found one, two, other;
-    struct auto_look due[2];
+    struct auto_query due[2];
 
     (void)unused;
     auto_set(runs, &(struct auto_conf){120000, 300000});
@@ -609,13 +610,13 @@ static void a_run_over_nodes_is_one_subject_since_its_first_start(void **unused)
     assert_true(auto_find(runs, "k1", "a", &one) && auto_find(runs, "k2", "b", &two));
     assert_true(one.launch && one.launch == two.launch);
     struct alert told = old_notice(1, "gpu:a", NOW);
-    assert_false(alert_run_goes_on(runs, &told));
+    assert_false(alert_run_is_active(runs, &told));
     char subject[40];
     snprintf(subject, sizeof(subject), "launch:%016" PRIx64, one.launch);
     told.subject = subject;
-    assert_true(alert_run_goes_on(runs, &told));
+    assert_true(alert_run_is_active(runs, &told));
     told.subject = "launch:0000000000000007";
-    assert_false(alert_run_goes_on(runs, &told));
+    assert_false(alert_run_is_active(runs, &told));
     assert_int_equal(two.start_ms, NOW);
     kim.user[0] = 'j'; /* another user's run is a different one */
     auto_see(runs, &(struct auto_seen){"k2", "c", &kim, NOW + HOUR_MS, NOW + HOUR_MS, false}, NOW + HOUR_MS);
@@ -637,11 +638,11 @@ static void a_node_that_is_offline_fires_right_after_a_start_too(void **unused)
     struct cluster *c = cluster_new(); /* ws3 is down */
     struct alert_rules *rules = alert_rules_new();
     struct live *live = live_new(&state_rule_default, NULL, NULL);
-    struct scene s = {.now_ms = NOW, .started_ms = NOW - 1000, .view = &c->v, .live = live};
+    struct alert_input s = {.now_ms = NOW, .started_ms = NOW - 1000, .view = &c->v, .live = live};
     AUTO_BUF b = BUF_INIT(1 << 20);
 
     (void)unused;
-    alert_rules_look(rules, &s, on_see, &b);
+    alert_rules_evaluate(rules, &s, on_see, &b);
     has(&b, "node-down ws3: ws3 is offline\n", true);
     live_free(live);
     alert_rules_free(rules);
@@ -670,7 +671,7 @@ static void a_threshold_has_a_lower_one_to_end_at(void **unused)
         struct cluster *c = cluster_new();
         struct alert_rules *r = alert_rules_new();
         struct live *live = live_new(&state_rule_default, NULL, NULL);
-        struct scene s = {.now_ms = NOW, .view = &c->v, .live = live};
+        struct alert_input s = {.now_ms = NOW, .view = &c->v, .live = live};
         struct device_now *d = &c->v.nodes[0]->devices[0];
         int got = 0;
         print_message("'%s' %lld\n", cases[i].conf, (long long)cases[i].temp);
@@ -678,7 +679,7 @@ static void a_threshold_has_a_lower_one_to_end_at(void **unused)
         bits_clear(&d->now.have, M_temp);
         if (cases[i].temp >= 0)
             sample_set(&d->now, M_temp, cases[i].temp);
-        alert_rules_look(r, &s, on_hot, &got);
+        alert_rules_evaluate(r, &s, on_hot, &got);
         assert_int_equal(got, cases[i].want);
         live_free(live);
         alert_rules_free(r);
@@ -715,7 +716,7 @@ static const char *what_is_missed(struct alert_rules *r, struct live *l, int gpu
 {
     size_t n;
     struct view v = {.nodes = live_nodes(l, false, &n)};
-    struct scene s = {.now_ms = NOW, .view = &v, .live = l, .gpus_had = had, .gpus_arg = &gpus};
+    struct alert_input s = {.now_ms = NOW, .view = &v, .live = l, .gpus_had = had, .gpus_arg = &gpus};
 
     v.n = n;
     if (lost) {
@@ -723,7 +724,7 @@ static const char *what_is_missed(struct alert_rules *r, struct live *l, int gpu
         s.n_lost = 1;
     }
     buf_reset(b);
-    alert_rules_look(r, &s, on_see, b);
+    alert_rules_evaluate(r, &s, on_see, b);
     return buf_str(b).p;
 }
 
@@ -813,7 +814,7 @@ static void rules_of_ones_own_are_read(void **unused)
     struct alert_rules *r = alert_rules_new();
     struct cluster *c = cluster_new();
     struct live *live = live_new(&state_rule_default, NULL, NULL);
-    struct scene s = {.now_ms = NOW, .view = &c->v, .live = live};
+    struct alert_input s = {.now_ms = NOW, .view = &c->v, .live = live};
     struct err err = {0};
     AUTO_BUF b = BUF_INIT(1 << 20);
 
@@ -833,7 +834,7 @@ static void rules_of_ones_own_are_read(void **unused)
     assert_true(hot->for_ms == 600000 && hot->severity == SEV_CRITICAL && mine->for_ms == 90000 && mine->own);
     assert_string_equal(mine->channels, "a,b");
     assert_true(mine->no_end && mine->hold && !hot->no_end && !hot->hold);
-    alert_rules_look(r, &s, on_see, &b);
+    alert_rules_evaluate(r, &s, on_see, &b);
     has(&b, "mine dgx1:1: dgx1:1 {x} lee 2 h 55 m 2.00 GiB -\n", true);
     has(&b, "dark ws3: ws3: down\n", true);
     has(&b, "gpu-idle", false);
@@ -886,7 +887,7 @@ static void a_built_in_rule_takes_ones_own_words(void **unused)
     struct alert_rules *r = alert_rules_new();
     struct cluster *c = cluster_new();
     struct live *live = live_new(&state_rule_default, NULL, NULL);
-    struct scene s = {.now_ms = NOW, .view = &c->v, .live = live, .wrong[SCENE_STORE] = "no space left"};
+    struct alert_input s = {.now_ms = NOW, .view = &c->v, .live = live, .wrong[SCENE_STORE] = "no space left"};
     struct err err = {0};
     AUTO_BUF b = BUF_INIT(1 << 20);
 
@@ -900,7 +901,7 @@ static void a_built_in_rule_takes_ones_own_words(void **unused)
     if (code < 0)
         fail_msg("%s", err.msg);
     assert_true(alert_rules_find(r, "node-down")->worded && !alert_rules_find(r, "gpu-hot")->worded);
-    alert_rules_look(r, &s, on_see, &b);
+    alert_rules_evaluate(r, &s, on_see, &b);
     has(&b, "node-down ws3: lost `ws3` for 60 sec\n", true);
     has(&b, "store : disk of -\n", true);
     live_free(live);

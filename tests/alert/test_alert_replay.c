@@ -109,12 +109,12 @@ static void facts_init(struct node_fact *f, struct device_fact devices[GPUS])
 
 /* ---- results ---- */
 
-struct told {
+struct notified {
     struct alert *v[64];
     size_t n;
 };
 
-static void told_add(struct told *t, const struct alert *a)
+static void told_add(struct notified *t, const struct alert *a)
 {
     if (strcmp(a->place, "w1:3") == 0)
         return; /* from another test */
@@ -143,7 +143,7 @@ static const char *hm(int64_t at_ms, char out[24])
 }
 
 /* late: maximum delay of an alert. The end of a minute belongs to that minute. */
-static void same_minutes(struct told *t, int64_t late_ms)
+static void same_minutes(struct notified *t, int64_t late_ms)
 {
     char a[24], b[24];
     size_t n = t->n;
@@ -227,7 +227,7 @@ static void idle_and_bookings_are_told_of_to_the_minute(void **unused)
     struct alert_states *w = alert_states_new(AT(7, 0));
     struct device_fact devices[GPUS];
     struct node_fact f;
-    struct told t = {0};
+    struct notified t = {0};
     uint64_t procs = 0;
 
     (void)unused;
@@ -242,10 +242,10 @@ static void idle_and_bookings_are_told_of_to_the_minute(void **unused)
             say(l, n, at, &procs);
         live_tick(l, at);
         book_tick(book, at, on_turn, NULL);
-        view_of(l, &(struct view_ask){.node = NULL}, at, &view);
-        struct scene s = {.now_ms = at, .view = &view, .live = l, .book = book};
+        view_of(l, &(struct view_query){.node = NULL}, at, &view);
+        struct alert_input s = {.now_ms = at, .view = &view, .live = l, .book = book};
         alert_states_begin(w, at);
-        alert_rules_look(rules, &s, on_see, w);
+        alert_rules_evaluate(rules, &s, on_see, w);
         alert_states_end(w, on_change, &t);
     }
     same_minutes(&t, 0);
@@ -275,7 +275,7 @@ static bool has_sample(const struct fake *k, int64_t at_ms)
     return at_ms >= k->first_ms && !(at_ms >= k->silent_from_ms && at_ms < k->silent_to_ms);
 }
 
-static int fake_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
+static int fake_history(struct store *s, const struct bins_query *ask, struct history *ret, struct err *err)
 {
     const struct fake *k = (const struct fake *)s;
 
@@ -342,7 +342,7 @@ static int fake_each(void *arg, const struct store_each *e, struct err *err)
     return 0;
 }
 
-static int fake_was(struct store *s, struct history_session *x, const char *node, int64_t at_ms, struct node_was *ret,
+static int fake_was(struct store *s, struct history_session *x, const char *node, int64_t at_ms, struct node_at *ret,
                     struct err *err)
 {
     const struct fake *k = (const struct fake *)s;
@@ -352,9 +352,9 @@ static int fake_was(struct store *s, struct history_session *x, const char *node
     (void)x, (void)node, (void)err;
     facts_init(&f, devices);
     f.n_devices -= at_ms >= k->lost_from_ms && at_ms < k->lost_to_ms;
-    *ret = (struct node_was){.name = "w1",
-                             .maintenance = k->maintenance_from_ms && at_ms >= k->maintenance_from_ms,
-                             .has_fact = true};
+    *ret = (struct node_at){.name = "w1",
+                            .maintenance = k->maintenance_from_ms && at_ms >= k->maintenance_from_ms,
+                            .has_fact = true};
     node_fact_copy(&ret->fact, &f);
     return 1;
 }
@@ -387,11 +387,11 @@ static struct alert_replay *look_back(struct fake *k, int64_t from_ms, int64_t t
         now[i].fact = devices[i];
     n.fact.devices = NULL;
     n.fact.n_devices = 0;
-    struct alert_replay *h = alert_replay_new(&(struct alert_replay_ask){.view = &v,
-                                                                         .rule = &state_rule_default,
-                                                                         .rules = alert_rules_new(),
-                                                                         .from_ms = from_ms,
-                                                                         .to_ms = to_ms});
+    struct alert_replay *h = alert_replay_new(&(struct alert_replay_params){.view = &v,
+                                                                            .rule = &state_rule_default,
+                                                                            .rules = alert_rules_new(),
+                                                                            .from_ms = from_ms,
+                                                                            .to_ms = to_ms});
     if (alert_replay_run(h, &past, &err) < 0)
         fail_msg("%s", err.msg);
     return h;
@@ -400,11 +400,11 @@ static struct alert_replay *look_back(struct fake *k, int64_t from_ms, int64_t t
 static void hindsight_says_the_same_to_the_minute(void **unused)
 {
     struct fake k = {.stops_left = -1};
-    struct told t = {0};
+    struct notified t = {0};
 
     (void)unused;
     struct alert_replay *h = look_back(&k, AT(7, 0), AT(19, 0));
-    struct alert_replay_said said = *alert_replay_said(h);
+    struct alert_replay_result said = *alert_replay_result(h);
     for (size_t i = 0; i < said.n; i++)
         told_add(&t, said.v[i]);
     same_minutes(&t, MINUTE);
@@ -415,7 +415,7 @@ static void hindsight_says_the_same_to_the_minute(void **unused)
 /* "rule place fired-resolved; ", with "-" if it still fires. */
 static const char *found(struct alert_replay *h, struct buf *out)
 {
-    struct alert_replay_said said = *alert_replay_said(h);
+    struct alert_replay_result said = *alert_replay_result(h);
     char a[24], b[24];
 
     for (size_t i = 0; i < said.n; i++)
@@ -482,7 +482,7 @@ static void y2_what_is_stopped_says_how_far_it_came(void **unused)
 
     (void)unused;
     struct alert_replay *h = look_back(&k, AT(7, 0), AT(19, 0));
-    struct alert_replay_said said = *alert_replay_said(h);
+    struct alert_replay_result said = *alert_replay_result(h);
     assert_true(said.until_ms >= said.from_ms && said.until_ms < said.to_ms);
     alert_replay_free(h);
 }

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "alert/tell.h"
-#include "alert/told.h"
+#include "alert/notified.h"
+#include "alert/notify_group.h"
 #include "base/mem.h"
 #include "format/note.h"
 #include "notify/channel.h"
@@ -257,25 +257,26 @@ static void a_message_keeps_its_files_and_to_whom_it_goes(void **unused)
 static void who_was_told_is_a_list(void **unused)
 {
     AUTO_BUF b = BUF_INIT(100000);
-    struct told t = {5, STR("ops"), STR(""), STR("")}, got;
+    struct notified t = {5, STR("ops"), STR(""), STR("")}, got;
 
     (void)unused;
-    assert_true(told_put(&b, &t));
-    assert_true(told_put(&b, &(struct told){6, STR("mail"), STR("kim@x"), STR("kim")}));
+    assert_true(notified_add(&b, &t));
+    assert_true(notified_add(&b, &(struct notified){6, STR("mail"), STR("kim@x"), STR("kim")}));
     t.at_ms = 9; /* notified again: still one entry */
-    assert_true(told_put(&b, &t));
+    assert_true(notified_add(&b, &t));
     assert_string_equal(b.p, "9\tops\t\t\n6\tmail\tkim@x\tkim\n");
-    assert_false(told_put(&b, &(struct told){6, STR("mail"), STR("a\nb"), STR("kim")}));
+    assert_false(notified_add(&b, &(struct notified){6, STR("mail"), STR("a\nb"), STR("kim")}));
     struct str rest = STR("nonsense\n\n9\tops\t\t\n6\tmail\tkim@x\tkim\nx\ty\n7\tshort");
-    assert_true(told_next(&rest, &got));
+    assert_true(notified_next(&rest, &got));
     assert_true(got.at_ms == 9 && str_eq(got.channel, "ops") && !got.to.len && !got.person.len);
-    assert_true(told_next(&rest, &got));
+    assert_true(notified_next(&rest, &got));
     assert_true(got.at_ms == 6 && str_eq(got.to, "kim@x") && str_eq(got.person, "kim"));
-    assert_false(told_next(&rest, &got));
+    assert_false(notified_next(&rest, &got));
     for (int i = 0; i < TOLD_MAX + 10; i++) {
         char to[20];
         snprintf(to, sizeof(to), "p%d", i);
-        assert_int_equal(told_put(&b, &(struct told){1, STR("mail"), str_of(to), str_of(to)}), i < TOLD_MAX - 2);
+        assert_int_equal(notified_add(&b, &(struct notified){1, STR("mail"), str_of(to), str_of(to)}),
+                         i < TOLD_MAX - 2);
     }
 }
 
@@ -287,7 +288,7 @@ static void who_was_told_is_a_list(void **unused)
 struct scene_of_news {
     struct alert alerts[MANY];
     char places[MANY][16];
-    struct alert_news v[MANY];
+    struct alert_change v[MANY];
     char told_to[MANY][300];
     struct channels *channels;
     struct alert_rules *rules;
@@ -313,19 +314,19 @@ static void on_pass(void *arg, const char *channel, const char *person)
 /* Messages about the first n alerts; records recipients like the hub. */
 static const char *tell_at(struct scene_of_news *s, int64_t now_ms, size_t n)
 {
-    struct tell_ask k = {.now_ms = now_ms,
-                         .minute = s->minute,
-                         .channels = s->channels,
-                         .rules = s->rules,
-                         .people = s->people,
-                         .live = s->live,
-                         .passed = on_pass};
+    struct notify_params k = {.now_ms = now_ms,
+                              .minute = s->minute,
+                              .channels = s->channels,
+                              .rules = s->rules,
+                              .people = s->people,
+                              .live = s->live,
+                              .passed = on_pass};
 
     buf_reset(&s->said);
     buf_reset(&s->passed);
     for (size_t i = 0; i < n; i++)
         s->v[i].told = s->v[i].due = false;
-    tell(&k, s->v, n, on_say, s);
+    alert_group_notify(&k, s->v, n, on_say, s);
     for (size_t i = 0; i < n; i++) {
         if (s->v[i].told)
             mem_copy_str(s->told_to[i], sizeof(s->told_to[i]), buf_str(&s->v[i].who).p);
@@ -370,7 +371,7 @@ static int begin(void **state)
                                       .text = "it is down",
                                       .advice = "look",
                                       .told_to = s->told_to[i]};
-        s->v[i] = (struct alert_news){.a = &s->alerts[i], .since_ms = 1000 + i};
+        s->v[i] = (struct alert_change){.a = &s->alerts[i], .since_ms = 1000 + i};
     }
     *state = s;
     return 0;

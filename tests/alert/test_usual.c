@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "alert/baseline.h"
-#include "alert/usual.h"
+#include "alert/baseline_stats.h"
 #include "base/buf.h"
 #include "base/rand.h"
 #include "people/people_build.h"
 #include "temp_store.h"
 
 #define H    3600000ll
-#define GPUS 1000 /* in the unit of usual.h */
+#define GPUS 1000 /* in the unit of baseline_stats.h */
 
 /* ---- normal usage ---- */
 
@@ -42,25 +42,25 @@ static void a_habit_is_what_most_weeks_agree_on(void **unused)
     };
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct usual h = {0};
+        struct baseline_stats h = {0};
         print_message("%s\n", cases[i].what);
-        assert_int_equal(usual_of(cases[i].v, cases[i].n, &h), cases[i].habit);
+        assert_int_equal(baseline_stats_from(cases[i].v, cases[i].n, &h), cases[i].habit);
         assert_int_equal(h.usual, cases[i].usual);
         if (cases[i].habit)
-            assert_int_equal(usual_far(&h, cases[i].now, false), cases[i].far);
+            assert_int_equal(baseline_deviation(&h, cases[i].now, false), cases[i].far);
     }
 }
 
 static void a_habit_is_told_in_words(void **unused)
 {
-    struct usual h;
+    struct baseline_stats h;
     struct zone *z = NULL;
     AUTO_BUF b = BUF_INIT(4096);
 
     (void)unused;
     assert_int_equal(zone_load("Europe/Berlin", &z, NULL), 0);
-    assert_true(usual_of((int64_t[]){58400, 62000, 66000, 61900, -1}, 5, &h));
-    usual_text(&b, "company acme", &h, 2540, z, 1794837600000ll); /* 2026-11-16 13:00 UTC */
+    assert_true(baseline_stats_from((int64_t[]){58400, 62000, 66000, 61900, -1}, 5, &h));
+    baseline_text(&b, "company acme", &h, 2540, z, 1794837600000ll); /* 2026-11-16 13:00 UTC */
     assert_string_equal(b.p, "company acme used 2.5 GPUs from 15:00 on; on a Monday at that hour it is usually 62 "
                              "(58 to 66 in 4 weeks)");
     buf_reset(&b);
@@ -111,12 +111,12 @@ static int false_ones(const int64_t *v, int weeks)
 
     for (int t = USUAL_WEEKS * 168; t < weeks * 168; t++) {
         int64_t past[USUAL_WEEKS];
-        struct usual h;
+        struct baseline_stats h;
         for (int w = 0; w < USUAL_WEEKS; w++)
             past[w] = v[t - (w + 1) * 168];
-        bool known = usual_of(past, USUAL_WEEKS, &h);
-        int far = known ? usual_far(&h, v[t], false) : 0;
-        bool begins = far && far == before, goes_on = known && usual_far(&h, v[t], true);
+        bool known = baseline_stats_from(past, USUAL_WEEKS, &h);
+        int far = known ? baseline_deviation(&h, v[t], false) : 0;
+        bool begins = far && far == before, goes_on = known && baseline_deviation(&h, v[t], true);
         n += begins && !fires;
         fires = begins || goes_on ? (fires || begins ? CLEAR_HOURS : 0) : MAX(fires - 1, 0);
         before = far;
@@ -225,7 +225,7 @@ static void look(const struct zone *z, int64_t hour_ms, struct buf *out)
     struct people *c = companies();
     struct usage_baseline s;
     struct err err = {0};
-    struct usage_baseline_ask ask = {.hour_ms = hour_ms, .sums = {.zone = z, .people = c, .each = each_of}};
+    struct usage_baseline_query ask = {.hour_ms = hour_ms, .sums = {.zone = z, .people = c, .each = each_of}};
 
     buf_reset(out);
     assert_int_equal(store_flush(store, NULL), 0);
@@ -312,11 +312,11 @@ static void far_from_the_same_hour_of_the_week(void **unused)
     (void)unused;
     assert_int_equal(zone_load("Europe/Berlin", &z, NULL), 0);
     open_store();
-    int64_t hour_ms = zone_moment(z, &c);
+    int64_t hour_ms = zone_to_ms(z, &c);
     for (int w = 1; w <= 8; w++)
         for (int i = -3; i <= 3; i++) /* a peak of two hours, so that another hour has another normal value */
-            put("n1", usual_before(z, hour_ms + i * H, w), "kim", i == 0 || i == -1 ? (60 + w % 3) * H : 2 * H,
-                w == 5 ? 50 * H : 0);
+            put("n1", baseline_week_start_ms(z, hour_ms + i * H, w), "kim",
+                i == 0 || i == -1 ? (60 + w % 3) * H : 2 * H, w == 5 ? 50 * H : 0);
     put("n1", hour_ms - H, "kim", 61 * H, 0);
     put("n1", hour_ms, "kim", 3 * H, 0);
     look(z, hour_ms, &b);

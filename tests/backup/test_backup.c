@@ -474,7 +474,7 @@ static void runs_of_wandb_are_in_a_backup_as_of_one_moment(void **unused)
     struct wandb_store *s = NULL;
     struct wandb_run run = {.team = "t", .project = "p", .id = "r1"};
     struct wandb_day day = {.day = 7, .minutes = 60, .host = "n1", .logged_ms = 5};
-    struct wandb_ask all = WANDB_ASK_ALL;
+    struct wandb_query all = WANDB_ASK_ALL;
     AUTO_BUF got = BUF_INIT(4096);
     struct backup_sum sum;
     enum wandb_put put;

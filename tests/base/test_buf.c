@@ -218,7 +218,7 @@ static void text_can_be_taken_away(void **unused)
     char *at = buf_room(&b, 3);
     assert_non_null(at);
     memcpy(at, "xyz", 3);
-    buf_took(&b, 2);
+    buf_appended(&b, 2);
     assert_string_equal(b.p, "againxy");
     buf_fini(&b);
     buf_fini(&b);

@@ -5,11 +5,11 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/moment.h"
+#include "base/time_text.h"
 #include "base/zone.h"
 #include "book/book.h"
 #include "book/ics.h"
-#include "book/may.h"
+#include "book/permission.h"
 
 #define NOW  1794733200000ll /* 2026-11-15T09:00:00Z, a Sunday */
 #define HOUR 3600000ll
@@ -98,7 +98,7 @@ static void a_moment_is_read_as_people_type_it(void **unused)
         char iso[32];
         struct err err = {0};
         print_message("'%s'\n", cases[i].text);
-        int r = moment_parse(str_of(cases[i].text), "until", NOW, NULL, &got, &err);
+        int r = time_parse(str_of(cases[i].text), "until", NOW, NULL, &got, &err);
         assert_int_equal(r, cases[i].want ? 0 : -EINVAL);
         if (cases[i].want)
             assert_string_equal(clock_iso(got, iso), cases[i].want);
@@ -115,15 +115,15 @@ static void a_moment_is_of_the_zone_it_is_said_in(void **unused)
 
     (void)unused;
     assert_int_equal(zone_load("CET-1CEST,M3.5.0,M10.5.0/3", &berlin, NULL), 0);
-    assert_int_equal(moment_parse(str_of("2026-11-20 14:00"), "x", NOW, berlin, &got, NULL), 0);
+    assert_int_equal(time_parse(str_of("2026-11-20 14:00"), "x", NOW, berlin, &got, NULL), 0);
     assert_string_equal(clock_iso(got, iso), "2026-11-20T13:00:00.000Z");
-    assert_string_equal(moment_text(got, berlin, text), "2026-11-20 14:00");
-    assert_string_equal(moment_zoned(got, berlin, text), "2026-11-20 14:00 CET");
-    assert_string_equal(moment_zoned(got, NULL, text), "2026-11-20 13:00 UTC");
-    assert_string_equal(moment_text(got, NULL, text), "2026-11-20 13:00");
-    assert_int_equal(moment_parse(str_of("2026-07-20 14:00"), "x", NOW, berlin, &got, NULL), 0);
+    assert_string_equal(time_text(got, berlin, text), "2026-11-20 14:00");
+    assert_string_equal(time_text_zoned(got, berlin, text), "2026-11-20 14:00 CET");
+    assert_string_equal(time_text_zoned(got, NULL, text), "2026-11-20 13:00 UTC");
+    assert_string_equal(time_text(got, NULL, text), "2026-11-20 13:00");
+    assert_int_equal(time_parse(str_of("2026-07-20 14:00"), "x", NOW, berlin, &got, NULL), 0);
     assert_string_equal(clock_iso(got, iso), "2026-07-20T12:00:00.000Z");
-    assert_int_equal(moment_parse(str_of("2026-07-20 14:00 UTC"), "x", NOW, berlin, &got, NULL), 0);
+    assert_int_equal(time_parse(str_of("2026-07-20 14:00 UTC"), "x", NOW, berlin, &got, NULL), 0);
     assert_string_equal(clock_iso(got, iso), "2026-07-20T14:00:00.000Z");
     zone_free(berlin);
 }
@@ -150,7 +150,7 @@ static void a_span_is_a_length_and_nothing_else(void **unused)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         int64_t got = 0;
         print_message("'%s'\n", cases[i].text);
-        assert_int_equal(moment_span(str_of(cases[i].text), "for", &got, NULL), cases[i].want ? 0 : -EINVAL);
+        assert_int_equal(duration_parse(str_of(cases[i].text), "for", &got, NULL), cases[i].want ? 0 : -EINVAL);
         assert_int_equal(got, cases[i].want);
     }
 }
@@ -350,7 +350,7 @@ static void who_books_for_whom(void **unused)
         assert_int_equal(cases[i].want != 0, err.msg[0] != 0);
         if (cases[i].person)
             assert_string_equal(person, cases[i].person);
-        assert_int_equal(book_may_change(cases[i].auth, cases[i].who, str_of(cases[i].typed), &h, &err),
+        assert_int_equal(book_check_change(cases[i].auth, cases[i].who, str_of(cases[i].typed), &h, &err),
                          cases[i].change);
     }
 }

@@ -79,7 +79,7 @@ static int64_t add(struct queue *q, struct book *b, const char *person, int32_t 
     AUTO_BUF where = BUF_INIT(1024);
     char model[64];
 
-    wish_write(w, &where);
+    gpu_request_format(w, &where);
     snprintf(model, sizeof(model), "%.*s", STR_ARG(w->model));
     struct booking h = {.id = book_next_id(b),
                         .kind = BOOKING_WAIT,
@@ -96,7 +96,7 @@ static int64_t add(struct queue *q, struct book *b, const char *person, int32_t 
                         .comment = ""};
     assert_int_equal(book_begin(b, &h), 0);
     book_settle(b, h.id, true);
-    queue_heard(q, h.id, NOW);
+    queue_seen(q, h.id, NOW);
     return h.id;
 }
 
@@ -112,14 +112,14 @@ static void a_wish_survives_its_record(void **unused)
     (void)unused;
     w.node = str_of("dgx* one mem=9 node=x");
     w.model = str_of("H200");
-    wish_write(&w, &text);
+    gpu_request_format(&w, &text);
     struct booking h = {.kind = BOOKING_WAIT, .count = 3, .model = "H200", .where = text.p, .devices = ""};
-    wish_read(&h, &got);
+    gpu_request_parse(&h, &got);
     assert_true(got.count == 3 && got.mem == 1 && got.one_node && got.told && !got.said && got.free_ms == 2 &&
                 got.need_ms == 3 && got.hold_ms == 4 && str_eq(got.node, "dgx* one mem=9 node=x") &&
                 str_eq(got.model, "H200"));
     h.where = "mem=x free=-1 what hold=99999999999999999999";
-    wish_read(&h, &got);
+    gpu_request_parse(&h, &got);
     assert_true(got.mem == 0 && !got.one_node && !got.told && got.free_ms == QUEUE_FREE_MS &&
                 got.hold_ms == QUEUE_HOLD_MS && got.node.len == 0);
 }
@@ -160,7 +160,7 @@ static void what_would_do_is_kept_for_who_came_first(void **unused)
     add(q, b, "one", 1, &h200);
     add(q, b, "other", 1, &any);
     assert_string_equal(serve(q, b, &c, NOW, &r), "3:GPU-00 "); /* the free H200 is the first one's */
-    queue_kept(b, c.list, 2, NOW, &kept);
+    queue_reserved(b, c.list, 2, NOW, &kept);
     assert_string_equal(kept.p, "GPU-11");
     /* one that was free for one tick only is kept, but not given yet */
     c.devices[1][0].state = DEV_FREE;
@@ -187,7 +187,7 @@ static void who_can_never_be_served_is_in_nobodys_way(void **unused)
     add(q, b, "one", 1, &any);
     assert_string_equal(serve(q, b, &c, NOW, &r), "2:GPU-00 ");
     w.count = 4;
-    struct pick_wish p = gpu_request_pick(&w, "kim", 0, NOW);
+    struct pick_request p = gpu_request_pick(&w, "kim", 0, NOW);
     assert_int_equal(pick_possible(c.list, 2, &p, &err), -ENOENT);
     assert_string_equal(err.msg, "4 requested on one node: none has more than 2 GPUs");
     queue_free(q);
@@ -261,11 +261,11 @@ static void what_is_booked_soon_is_given_last(void **unused)
         struct err err = {0};
         w.count = cases[i].count;
         w.one_node = cases[i].one_node;
-        struct pick_wish p = gpu_request_pick(&w, "kim", 0, NOW);
+        struct pick_request p = gpu_request_pick(&w, "kim", 0, NOW);
         assert_int_equal(pick_among(c.list, 2, b, &p, &got, &err), 0);
         assert_string_equal(got.p, cases[i].want);
     }
-    struct pick_wish p = gpu_request_pick(&any, "kim", 0, NOW), own = gpu_request_pick(&any, "ben", 0, NOW);
+    struct pick_request p = gpu_request_pick(&any, "kim", 0, NOW), own = gpu_request_pick(&any, "ben", 0, NOW);
     assert_true(pick_until(b, &p, &c.devices[0][0]) == NOW + 2 * HOUR);
     assert_true(pick_until(b, &own, &c.devices[0][0]) == INT64_MAX);
     assert_true(pick_until(b, &p, &c.devices[0][1]) == INT64_MAX);
@@ -318,14 +318,14 @@ static void who_is_not_heard_of_keeps_his_place_for_a_while(void **unused)
     cluster_init(&c);
     add(q, b, "kim", 4, &any);
     add(q, b, "lee", 1, &any);
-    queue_heard(q, 2, NOW + 50000);
+    queue_seen(q, 2, NOW + 50000);
     assert_string_equal(serve(q, b, &c, NOW + 50000, &r), ""); /* kim's four are kept */
     assert_string_equal(r.out, "");
     assert_string_equal(serve(q, b, &c, NOW + QUEUE_LEASE_MS + 1, &r), "2:GPU-00 ");
     assert_string_equal(r.out, "1 ");
     /* a hub that has just started waits for them to be heard of */
     assert_string_equal(serve(after, b, &c, NOW, &r), "");
-    queue_heard(after, 1, NOW + 1000);
+    queue_seen(after, 1, NOW + 1000);
     c.devices[0][0].state = DEV_BUSY;
     assert_string_equal(serve(after, b, &c, NOW + 1000, &r), "");
     queue_free(q);
@@ -361,11 +361,11 @@ static void that_it_is_his_turn_is_said_once(void **unused)
     struct queue *q = queue_new();
 
     (void)unused;
-    assert_true(queue_says(q, 1));
-    assert_false(queue_says(q, 1));
-    queue_heard(q, 1, NOW);
-    assert_false(queue_says(q, 1));
-    assert_true(queue_says(q, 2));
+    assert_true(queue_first_notice(q, 1));
+    assert_false(queue_first_notice(q, 1));
+    queue_seen(q, 1, NOW);
+    assert_false(queue_first_notice(q, 1));
+    assert_true(queue_first_notice(q, 2));
     queue_free(q);
 }
 

@@ -4,10 +4,10 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "clickhouse/ask.h"
 #include "clickhouse/clickhouse.h"
 #include "clickhouse/link.h"
 #include "clickhouse/rows.h"
+#include "clickhouse/samples_query.h"
 
 static void an_address_says_where_and_how(void **unused)
 {
@@ -190,15 +190,15 @@ static void see_bin(void *arg, size_t ask, size_t series, size_t bin, const stru
 static void a_question_is_one_select_and_its_answer_bins(void **unused)
 {
     static const char *const devices[] = {"", "GPU-'1"}, *const names[] = {"util", "power"};
-    struct history_ask a = {.node = "bb",
-                            .devices = devices,
-                            .metrics = names,
-                            .n_devices = 2,
-                            .n_metrics = 2,
-                            .step_ms = 1000,
-                            .fields = BIN_SUM | BIN_LAST};
+    struct bins_query a = {.node = "bb",
+                           .devices = devices,
+                           .metrics = names,
+                           .n_devices = 2,
+                           .n_metrics = 2,
+                           .step_ms = 1000,
+                           .fields = BIN_SUM | BIN_LAST};
     struct archive_name name[] = {{.node = "bb", .upto = {INT64_MAX, INT64_MAX}}, {.node = "aa", .upto = {5, 6}}};
-    struct archive_ask v = {&a, 3000, 9000, name, 2};
+    struct archive_query v = {&a, 3000, 9000, name, 2};
     struct click_place p;
     struct click_shape shape;
     struct seen_bin seen = {0};

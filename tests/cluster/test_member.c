@@ -16,7 +16,7 @@
 
 #define LIMIT_MS 60000
 
-static void note_change(void *arg, const struct other_record *r)
+static void note_change(void *arg, const struct peer_record *r)
 {
     int64_t *last = arg;
 

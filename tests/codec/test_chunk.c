@@ -150,7 +150,8 @@ static void write_with(struct chunk_writer *w, const struct made *m, struct buf 
     chunk_thorough(w, thorough);
     assert_int_equal(chunk_begin(w, m->lanes, m->ticks, m->n_ticks, m->names, m->n_devices), 0);
     for (unsigned lane = 0; lane < m->lanes && usual; lane += 2)
-        assert_int_equal(chunk_usual(w, lane, m->columns[0].v[0] + lane * m->n_ticks), m->lanes > 1 ? 0 : -E2BIG);
+        assert_int_equal(chunk_set_defaults(w, lane, m->columns[0].v[0] + lane * m->n_ticks),
+                         m->lanes > 1 ? 0 : -E2BIG);
     for (size_t i = 0; i < m->n_columns; i++)
         assert_int_equal(chunk_add(w, &m->columns[i]), 0);
     assert_int_equal(chunk_end(w, out), 0);
@@ -542,7 +543,7 @@ static void what_is_usual_costs_nothing(void **unused)
         AUTO_BUF out = BUF_INIT(1 << 20);
         assert_int_equal(chunk_begin(w, TWO, ticks, N, names, DEVS), 0);
         for (unsigned lane = 0; lane < TWO && told; lane++)
-            assert_int_equal(chunk_usual(w, lane, usual), 0);
+            assert_int_equal(chunk_set_defaults(w, lane, usual), 0);
         for (uint16_t no = 1; no <= 20; no++)
             assert_int_equal(chunk_add(w, &(struct chunk_column){.key = {.no = no},
                                                                  .n_devs = DEVS,
@@ -680,7 +681,7 @@ static size_t tier_size(const struct part_bin *bins, size_t n, const uint64_t *h
     assert_int_equal(chunk_begin(w, LANES, ticks, n, m.names, TIER_DEVS), 0);
     for (unsigned lane = 0; lane < LANES; lane++)
         if (lane == LANE_COUNT || lane == LANE_LAST || lane == LANE_POS)
-            assert_int_equal(chunk_usual(w, lane, usual[lane]), 0);
+            assert_int_equal(chunk_set_defaults(w, lane, usual[lane]), 0);
     for (size_t k = 0; k < TIER_DEVS; k++) {
         v_of[k] = v[k];
         have_of[k] = k % 2 ? have : NULL;

@@ -1,6 +1,6 @@
 /* test_cgroup.c: the shapes of /proc/PID/cgroup that runtimes and schedulers make. */
 #include "base/mem.h"
-#include "collect/who.h"
+#include "collect/proc_info.h"
 
 #include "test.h"
 

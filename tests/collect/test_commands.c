@@ -94,7 +94,7 @@ static void what_a_command_prints_comes_in_lines(void **unused)
     assert_int_equal(read_all(&p), 1);
     assert_true(piped_line(&p, &at, &line));
     assert_true(str_eq(line, "one"));
-    piped_taken(&p, at);
+    piped_consumed(&p, at);
     at = 0;
     assert_true(piped_line(&p, &at, &line)); /* no input, no errors' words; the last line needs no end */
     assert_true(str_eq(line, "three"));

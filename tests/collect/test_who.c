@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "collect/who.h"
+#include "collect/proc_info.h"
 
 #include "test.h"
 
@@ -34,12 +34,12 @@ static void a_pid_becomes_a_process_with_its_job(void **unused)
         {1301, 1300, 1301, 1794700800010, 1000, 4711, "python3", "python3 x.py", ""},
         {1400, 1401, 1400, 1794700900000, 1000, 0, "p", "p", ""}, /* a loop of parents ends */
     };
-    struct who *w = who_new(PROC, true);
+    struct proc_info *w = proc_info_new(PROC, true);
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct proc_fact p = {0};
         print_message("pid %d\n", cases[i].pid);
-        assert_int_equal(who_ask(w, cases[i].pid, NOW, &p), 0);
+        assert_int_equal(proc_info_fetch(w, cases[i].pid, NOW, &p), 0);
         assert_int_equal(p.pid, cases[i].pid);
         assert_int_equal(p.ppid, cases[i].ppid);
         assert_int_equal(p.root_pid, cases[i].root);
@@ -50,58 +50,58 @@ static void a_pid_becomes_a_process_with_its_job(void **unused)
         assert_string_equal(p.cmd, cases[i].cmd);
         assert_string_equal(p.runtime, cases[i].runtime);
     }
-    who_free(w);
+    proc_info_free(w);
 }
 
 static void a_long_command_line_is_cut_and_ends(void **unused)
 {
-    struct who *w = who_new(PROC, true);
+    struct proc_info *w = proc_info_new(PROC, true);
     struct proc_fact p;
     (void)unused;
-    assert_int_equal(who_ask(w, 1103, NOW, &p), 0);
+    assert_int_equal(proc_info_fetch(w, 1103, NOW, &p), 0);
     assert_int_equal(strlen(p.cmd), CMD_MAX - 1);
     assert_memory_equal(p.cmd, "long xxx", 8);
-    who_free(w);
+    proc_info_free(w);
 }
 
 static void command_lines_are_not_read_when_told_so(void **unused)
 {
-    struct who *w = who_new(PROC, false);
+    struct proc_info *w = proc_info_new(PROC, false);
     struct proc_fact p;
     (void)unused;
-    assert_int_equal(who_ask(w, 1101, NOW, &p), 0);
+    assert_int_equal(proc_info_fetch(w, 1101, NOW, &p), 0);
     assert_string_equal(p.cmd, "");
     assert_string_equal(p.name, "a-very-long-pro");
-    who_free(w);
+    proc_info_free(w);
 }
 
 static void what_is_not_in_proc_was_never_seen(void **unused)
 {
     static const int32_t pids[] = {4242, 0, -1, 1500, 1501, INT32_MAX};
-    struct who *w = who_new(PROC, true);
+    struct proc_info *w = proc_info_new(PROC, true);
     struct proc_fact p = {.pid = 77};
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(pids); i++) {
         print_message("pid %d\n", pids[i]);
-        assert_int_equal(who_ask(w, pids[i], NOW, &p), -ENOENT);
+        assert_int_equal(proc_info_fetch(w, pids[i], NOW, &p), -ENOENT);
         assert_int_equal(p.pid, 77);
     }
-    who_free(w);
+    proc_info_free(w);
 }
 
 static void names_of_users_come_by_themselves(void **unused)
 {
-    struct who *w = who_new(PROC, true);
+    struct proc_info *w = proc_info_new(PROC, true);
     struct proc_fact p;
     (void)unused;
-    assert_int_equal(who_ask(w, 1201, NOW, &p), 0);
-    assert_true(who_settle(w, 10000));
-    assert_int_equal(who_ask(w, 1201, NOW, &p), 0);
+    assert_int_equal(proc_info_fetch(w, 1201, NOW, &p), 0);
+    assert_true(proc_info_wait(w, 10000));
+    assert_int_equal(proc_info_fetch(w, 1201, NOW, &p), 0);
     assert_string_equal(p.user, "root");
-    assert_int_equal(who_ask(w, 1104, NOW, &p), 0); /* nobody's: unknown stays unknown */
-    assert_true(who_settle(w, 10000));
+    assert_int_equal(proc_info_fetch(w, 1104, NOW, &p), 0); /* nobody's: unknown stays unknown */
+    assert_true(proc_info_wait(w, 10000));
     assert_string_equal(p.user, "");
-    who_free(w);
+    proc_info_free(w);
 }
 
 static void what_root_runs_for_others_is_theirs(void **unused)
@@ -129,19 +129,19 @@ static void what_root_runs_for_others_is_theirs(void **unused)
                    *cmd = mem_fmt("rm -r %s", pods);
     assert_int_equal(mkdir(one, 0700), 0);
     assert_int_equal(mkdir(other, 0700), 0);
-    struct who *w = who_new(PROC, true);
-    who_set_pods(w, pods);
+    struct proc_info *w = proc_info_new(PROC, true);
+    proc_info_set_pods(w, pods);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct proc_fact p = {0};
         print_message("pid %d\n", cases[i].pid);
-        assert_int_equal(who_ask(w, cases[i].pid, NOW, &p), 0);
+        assert_int_equal(proc_info_fetch(w, cases[i].pid, NOW, &p), 0);
         assert_int_equal(p.uid, cases[i].uid);
         assert_int_equal(p.slurm_job, cases[i].job);
         assert_string_equal(p.pod, cases[i].pod);
         if (cases[i].told)
             assert_string_equal(p.user, cases[i].told);
     }
-    who_free(w);
+    proc_info_free(w);
     assert_int_equal(system(cmd), 0);
 }
 
@@ -159,18 +159,18 @@ static void a_launcher_says_where_processes_meet(void **unused)
         {1704, "slurm:81"},
         {1705, "10.0.0.1"}, /* a variable without an end may be cut */
     };
-    struct who *w = who_new(PROC, true), *silent = who_new(PROC, false);
+    struct proc_info *w = proc_info_new(PROC, true), *silent = proc_info_new(PROC, false);
     struct proc_fact p = {0};
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         print_message("pid %d\n", cases[i].pid);
-        assert_int_equal(who_ask(w, cases[i].pid, NOW, &p), 0);
+        assert_int_equal(proc_info_fetch(w, cases[i].pid, NOW, &p), 0);
         assert_string_equal(p.launch, cases[i].launch);
-        assert_int_equal(who_ask(silent, cases[i].pid, NOW, &p), 0);
+        assert_int_equal(proc_info_fetch(silent, cases[i].pid, NOW, &p), 0);
         assert_string_equal(p.launch, "");
     }
-    who_free(w);
-    who_free(silent);
+    proc_info_free(w);
+    proc_info_free(silent);
 }
 
 /* ---- a tree that changes ---- */
@@ -199,17 +199,17 @@ static void a_launch_is_looked_for_once_in_a_process_s_life(void **unused)
     put(dir, "status", "Uid:\t12\t12\n");
     put(dir, "cmdline", "python --master_addr=a");
     put_stat(dir, "first", 1, 100);
-    struct who *w = who_new(root, true);
-    assert_int_equal(who_ask(w, 5, NOW, &p), 0);
+    struct proc_info *w = proc_info_new(root, true);
+    assert_int_equal(proc_info_fetch(w, 5, NOW, &p), 0);
     assert_string_equal(p.launch, "a");
     put(dir, "cmdline", "python --master_addr=b");
-    assert_int_equal(who_ask(w, 5, NOW + 100000, &p), 0);
+    assert_int_equal(proc_info_fetch(w, 5, NOW + 100000, &p), 0);
     assert_string_equal(p.cmd, "python --master_addr=b"); /* that is read again */
     assert_string_equal(p.launch, "a");
     put_stat(dir, "second", 1, 200);
-    assert_int_equal(who_ask(w, 5, NOW + 110000, &p), 0);
+    assert_int_equal(proc_info_fetch(w, 5, NOW + 110000, &p), 0);
     assert_string_equal(p.launch, "b");
-    who_free(w);
+    proc_info_free(w);
     assert_int_equal(system(cmd), 0);
 }
 
@@ -241,12 +241,12 @@ static void a_sluid_leads_to_the_job_number(void **unused)
         put_stat(step, "slurmstepd", 1, 90);
         put(step, "status", uid);
         put(step, "cmdline", cases[i].title);
-        struct who *w = who_new(root, true);
+        struct proc_info *w = proc_info_new(root, true);
         print_message("%s\n", cases[i].title);
-        assert_int_equal(who_ask(w, 7, NOW, &p), 0);
+        assert_int_equal(proc_info_fetch(w, 7, NOW, &p), 0);
         assert_int_equal(p.slurm_job, cases[i].job);
         assert_string_equal(p.launch, cases[i].launch);
-        who_free(w);
+        proc_info_free(w);
         assert_int_equal(system(cmd), 0);
     }
 }
@@ -263,32 +263,32 @@ static void a_pid_used_again_is_another_process(void **unused)
     put(dir, "status", "Uid:\t12\t12\n");
     put(dir, "cgroup", "0::/\n");
     put_stat(dir, "first", 1, 100);
-    struct who *w = who_new(root, true);
-    assert_int_equal(who_ask(w, 5, NOW, &p), 0);
+    struct proc_info *w = proc_info_new(root, true);
+    assert_int_equal(proc_info_fetch(w, 5, NOW, &p), 0);
     assert_string_equal(p.name, "first");
     assert_int_equal(p.start_ms, 1001000);
 
     put_stat(dir, "second", 1, 200); /* for 5 s the old answer stands, then it does not */
-    assert_int_equal(who_ask(w, 5, NOW + 100, &p), 0);
+    assert_int_equal(proc_info_fetch(w, 5, NOW + 100, &p), 0);
     assert_string_equal(p.name, "first");
-    assert_int_equal(who_ask(w, 5, NOW + 5000, &p), 0);
+    assert_int_equal(proc_info_fetch(w, 5, NOW + 5000, &p), 0);
     assert_string_equal(p.name, "second");
     assert_int_equal(p.start_ms, 1002000);
 
     put(dir, "cgroup", "0::/slurm/job_3\n"); /* moved to another cgroup: seen after a minute */
-    assert_int_equal(who_ask(w, 5, NOW + 10000, &p), 0);
+    assert_int_equal(proc_info_fetch(w, 5, NOW + 10000, &p), 0);
     assert_int_equal(p.slurm_job, 0);
-    assert_int_equal(who_ask(w, 5, NOW + 66000, &p), 0);
+    assert_int_equal(proc_info_fetch(w, 5, NOW + 66000, &p), 0);
     assert_int_equal(p.slurm_job, 3);
 
     put(dir, "stat", ""); /* ended: gone, not unknown, until it is forgotten */
-    assert_int_equal(who_ask(w, 5, NOW + 72000, &p), -ESRCH);
-    assert_int_equal(who_ask(w, 5, NOW + 73000, &p), -ESRCH);
-    who_sweep(w, NOW + 74000);
-    assert_int_equal(who_ask(w, 5, NOW + 74000, &p), -ESRCH);
-    who_sweep(w, NOW + 140000);
-    assert_int_equal(who_ask(w, 5, NOW + 140000, &p), -ENOENT);
-    who_free(w);
+    assert_int_equal(proc_info_fetch(w, 5, NOW + 72000, &p), -ESRCH);
+    assert_int_equal(proc_info_fetch(w, 5, NOW + 73000, &p), -ESRCH);
+    proc_info_expire(w, NOW + 74000);
+    assert_int_equal(proc_info_fetch(w, 5, NOW + 74000, &p), -ESRCH);
+    proc_info_expire(w, NOW + 140000);
+    assert_int_equal(proc_info_fetch(w, 5, NOW + 140000, &p), -ENOENT);
+    proc_info_free(w);
     assert_int_equal(system(cmd), 0);
 }
 

@@ -3,7 +3,7 @@
 #include <openssl/evp.h>
 
 #include "compat/board.h"
-#include "compat/board_look.h"
+#include "compat/board_style.h"
 #include "draw/html.h"
 
 #include "test.h"

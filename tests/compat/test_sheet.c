@@ -38,7 +38,7 @@ static void lines_become_the_old_rows(void **unused)
         while (str_line(&text, &line))
             sheet_line(s, line);
         assert_int_equal(sheet_whole(s), cases[i].want != NULL);
-        assert_string_equal(sheet_why(s), cases[i].why);
+        assert_string_equal(sheet_reason(s), cases[i].why);
         sheet_rows(s, "host6.domain.tld", &got);
         if (cases[i].want)
             assert_string_equal(buf_str(&got).p, cases[i].want);

@@ -22,7 +22,7 @@ static void end_job(void)
     struct advice a[ADVICE_COUNT];
     if (!now.t)
         return;
-    size_t n = tracker_tell(now.t, a, ADVICE_COUNT);
+    size_t n = tracker_advice(now.t, a, ADVICE_COUNT);
     double flops = now.n_flops ? now.flops / now.n_flops : NAN;
     int right = n == 0 ? now.want[0] == 0 : n == 1 && strcmp(advice_rules[a[0].rule].name, now.want) == 0;
     bad |= !right;

@@ -11,8 +11,10 @@ static void mail_of(struct buf *out, const struct message *m)
 {
     AUTO_FREE struct message *whole = message_copy(m);
 
-    assert_int_equal(mime_mail(out,
-                               &(struct mime_ask){.m = whole, .from = "muster@example.org", .to = ops, .hub = "hub1"}),
+    assert_int_equal(mime_mail(out, &(struct mime_params){.m = whole,
+                                                          .from = "muster@example.org",
+                                                          .to = ops,
+                                                          .hub = "hub1"}),
                      0);
 }
 

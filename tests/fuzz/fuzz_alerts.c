@@ -2,8 +2,8 @@
  * messages: any bytes. */
 #include <stdlib.h>
 
+#include "alert/notified.h"
 #include "alert/rule.h"
-#include "alert/told.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "format/note.h"
@@ -34,14 +34,14 @@ static void look(const struct schedules *b)
 static void look_told(struct str list)
 {
     AUTO_BUF again = BUF_INIT(1u << 20);
-    struct told t, got;
+    struct notified t, got;
 
-    for (int n = 0; n < TOLD_MAX && told_next(&list, &t); n++) {
-        if (!told_put(&again, &t))
+    for (int n = 0; n < TOLD_MAX && notified_next(&list, &t); n++) {
+        if (!notified_add(&again, &t))
             abort();
         struct str rest = buf_str(&again);
         bool found = false;
-        while (told_next(&rest, &got))
+        while (notified_next(&rest, &got))
             found = found || (str_eq_str(got.channel, t.channel) && str_eq_str(got.to, t.to) && got.at_ms == t.at_ms);
         if (!found)
             abort();

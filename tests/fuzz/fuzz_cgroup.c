@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "collect/host.h"
 #include "collect/owner.h"
-#include "collect/who.h"
+#include "collect/proc_info.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

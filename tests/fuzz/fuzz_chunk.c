@@ -30,7 +30,7 @@ static void write_column(struct chunk_writer *w, const struct chunk *c, const st
     if (chunk_begin(w, c->lanes, c->ticks, c->n_ticks, c->devices, c->n_devices) < 0)
         abort();
     for (unsigned lane = 0; lane < c->lanes; lane++)
-        if (c->usual[lane] && chunk_usual(w, lane, c->usual[lane]) < 0)
+        if (c->usual[lane] && chunk_set_defaults(w, lane, c->usual[lane]) < 0)
             abort();
     if (chunk_add(w, col) < 0 || chunk_end(w, &out) < 0 || chunk_open(&again, buf_str(&out), NULL) < 0 ||
         chunk_read(&again, 0, &got, NULL) < 0)

@@ -1,8 +1,8 @@
 /* What ClickHouse answers to a question about bins, what it says of a failure, and its address: any bytes. */
 #include <stdlib.h>
 
-#include "clickhouse/ask.h"
 #include "clickhouse/link.h"
+#include "clickhouse/samples_query.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,17 +24,17 @@ static void take_bin(void *arg, size_t ask, size_t series, UNUSED size_t bin, co
 static void read_answer(enum click_table t, unsigned fields, struct str bytes)
 {
     static const char *const devices[] = {"", "GPU-1"}, *const names[] = {"util", "loss"};
-    struct history_ask a = {.node = "aa",
-                            .devices = devices,
-                            .metrics = names,
-                            .n_devices = 2,
-                            .n_metrics = 2,
-                            .step_ms = 60000,
-                            .fields = fields};
+    struct bins_query a = {.node = "aa",
+                           .devices = devices,
+                           .metrics = names,
+                           .n_devices = 2,
+                           .n_metrics = 2,
+                           .step_ms = 60000,
+                           .fields = fields};
     struct archive_name name[] = {{.node = "aa", .upto = {INT64_MAX, INT64_MAX}},
                                   {.node = "old", .upto = {5, 6}},
                                   {.node = "old", .after = {7, 1}, .upto = {9, 1}}};
-    struct archive_ask v[] = {{&a, 0, BINS * 60000, name, 3}, {&a, 0, BINS * 60000, name, 1}};
+    struct archive_query v[] = {{&a, 0, BINS * 60000, name, 3}, {&a, 0, BINS * 60000, name, 1}};
     struct click_shape shape;
     struct got g = {0};
 

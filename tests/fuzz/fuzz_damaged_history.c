@@ -131,15 +131,15 @@ static uint32_t read_all(struct store *s, bool *ret_some)
     uint32_t damaged = 0;
 
     for (int tier = TIER_RAW; tier < TIER_COUNT; tier++) {
-        struct history_ask ask = {.node = "n",
-                                  .devices = devices,
-                                  .metrics = names,
-                                  .n_devices = ARRAY_LEN(devices),
-                                  .n_metrics = ARRAY_LEN(names),
-                                  .from_ms = AT - AT % HOUR_MS,
-                                  .to_ms = AT + BATCHES * HOUR_MS,
-                                  .step_ms = tier == TIER_HOUR ? HOUR_MS : 60000,
-                                  .tier = tier};
+        struct bins_query ask = {.node = "n",
+                                 .devices = devices,
+                                 .metrics = names,
+                                 .n_devices = ARRAY_LEN(devices),
+                                 .n_metrics = ARRAY_LEN(names),
+                                 .from_ms = AT - AT % HOUR_MS,
+                                 .to_ms = AT + BATCHES * HOUR_MS,
+                                 .step_ms = tier == TIER_HOUR ? HOUR_MS : 60000,
+                                 .tier = tier};
         struct history h;
         struct err err = {0};
         if (store_history(s, &ask, &h, &err) < 0) {

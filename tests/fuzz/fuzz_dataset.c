@@ -13,14 +13,14 @@ static void check(bool ok)
         abort();
 }
 
-struct taken {
+struct ingest_request {
     struct buf rows;
     const struct zone *zone;
 };
 
 static int take_row(void *arg, const struct dataset_row *row, struct err *err)
 {
-    struct taken *t = arg;
+    struct ingest_request *t = arg;
 
     (void)err;
     check(row->run.team[0] && row->run.project[0] && row->run.id[0]);
@@ -29,7 +29,7 @@ static int take_row(void *arg, const struct dataset_row *row, struct err *err)
     return 0;
 }
 
-static int feed(struct taken *t, struct str text, size_t step)
+static int feed(struct ingest_request *t, struct str text, size_t step)
 {
     const struct dataset_take take = {take_row, NULL, t};
     struct dataset *d = dataset_new(t->zone, &take);
@@ -46,7 +46,8 @@ static int feed(struct taken *t, struct str text, size_t step)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct zone *zone = zone_utc();
-    struct taken a = {BUF_INIT(64 << 20), zone}, b = {BUF_INIT(64 << 20), zone}, c = {BUF_INIT(64 << 20), zone};
+    struct ingest_request a = {BUF_INIT(64 << 20), zone}, b = {BUF_INIT(64 << 20), zone},
+                          c = {BUF_INIT(64 << 20), zone};
     struct str text = str_n(data, size);
 
     dataset_head_text(&a.rows, DATASET_18);

@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct filter_kinds kinds = {0};
     char said[FILTER_SAID];
     filter_see(f, &n, NOW, &kinds);
-    filter_say(f, &kinds, said);
+    filter_describe(f, &kinds, said);
     assert(str_utf8_ok(str_of(said)) || !str_utf8_ok(str_n(data, size)));
     /* Reading what was kept gives the same filter. */
     struct filter *again = NULL;

@@ -15,12 +15,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct booking h = {.kind = BOOKING_WAIT, .count = 1, .model = "", .where = text, .devices = ""};
     struct gpu_request w, got;
 
-    wish_read(&h, &w);
-    wish_write(&w, &again);
+    gpu_request_parse(&h, &w);
+    gpu_request_format(&w, &again);
     if (again.err)
         return 0;
     h.where = again.p;
-    wish_read(&h, &got);
+    gpu_request_parse(&h, &got);
     if (w.mem < 0 || w.free_ms < 0 || w.mem != got.mem || w.one_node != got.one_node || w.need_ms != got.need_ms ||
         !str_eq_str(w.node, got.node))
         abort();

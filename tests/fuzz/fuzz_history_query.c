@@ -49,7 +49,7 @@ struct count {
 };
 
 /* One sample in every seventh bin. */
-static int thin_past(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
+static int thin_past(struct store *s, const struct bins_query *ask, struct history *ret, struct err *err)
 {
     struct history h = {.from_ms = ask->from_ms, .step_ms = ask->step_ms, .tier = ask->tier};
 

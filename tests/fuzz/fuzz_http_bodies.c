@@ -91,7 +91,7 @@ static void ask(enum method method, const char *target, struct str body)
     char scratch[256];
     request_target(&rq, str_of(target), scratch, NULL);
     rq.body = body;
-    enum reply_how how = api_handle(&hub->api, &rq, &rp);
+    enum reply_mode how = api_handle(&hub->api, &rq, &rp);
     lates += how == REPLY_LATER;
     if (how == REPLY_NOW) {
         assert(rp.status >= 300 || rp.body.len || rp.blob);

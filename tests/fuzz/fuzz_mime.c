@@ -92,13 +92,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                                  .files = &f});
     AUTO_BUF out = BUF_INIT(MIME_MAX);
 
-    if (mime_mail(&out, &(struct mime_ask){.m = m, .from = "muster@example.org", .to = to, .hub = rule}) == 0)
+    if (mime_mail(&out, &(struct mime_params){.m = m, .from = "muster@example.org", .to = to, .hub = rule}) == 0)
         check_mail(buf_str(&out));
 
     AUTO_FREE char *copy = mem_strn((const char *)data, size);
-    struct smtp_ask_text ask;
+    struct smtp_request_text ask;
     struct smtp_result r;
-    if (smtp_ask_read(copy, size, &ask) == 0 && (!ask.k.to[0] || !ask.k.url))
+    if (smtp_request_read(copy, size, &ask) == 0 && (!ask.k.to[0] || !ask.k.url))
         abort();
     smtp_result_read(str_n((const char *)data, size), size % 4, &r);
     return 0;

@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                     check(!p || (str_utf8_ok(str_of(p->user)) && str_utf8_ok(str_of(p->cmd))));
                 }
         }
-        check(str_utf8_ok(str_of(remote_why(r))));
+        check(str_utf8_ok(str_of(remote_error(r))));
     }
     remote_fact(r, &f);
     check(str_utf8_ok(str_of(f.name)) && str_utf8_ok(str_of(f.os)));

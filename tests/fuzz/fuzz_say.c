@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "shown_text.h"
-#include "slack/say.h"
+#include "slack/dialog.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,28 +19,29 @@ static bool is_node(void *arg, struct str name)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct str rest = str_n((const char *)data, size), line;
-    static const struct say_conf bang = {.prefix = "!", .keywords = {"HOSTS", "ALL", "ALL_cmd", "", "HELP", "WHERE"}};
+    static const struct dialog_conf bang = {.prefix = "!",
+                                            .keywords = {"HOSTS", "ALL", "ALL_cmd", "", "HELP", "WHERE"}};
 
     if (!str_line(&rest, &line) || !line.len)
         return 0;
     char how = line.p[0];
-    struct say_ask k = {.text = str_n(line.p + 1, line.len - 1),
-                        .way = how & 1 ? SAY_TO_US : SAY_TALK,
-                        .person = how & 2 ? "kim" : NULL,
-                        .own_rights = (how & 4) != 0,
-                        .conf = how & 8 ? &bang : NULL,
-                        .now_ms = 1794700800000ll,
-                        .is_node = is_node};
-    struct say *s = say_new(&k);
+    struct dialog_params k = {.text = str_n(line.p + 1, line.len - 1),
+                              .way = how & 1 ? DIALOG_TO_US : DIALOG_TALK,
+                              .person = how & 2 ? "kim" : NULL,
+                              .own_rights = (how & 4) != 0,
+                              .conf = how & 8 ? &bang : NULL,
+                              .now_ms = 1794700800000ll,
+                              .is_node = is_node};
+    struct dialog *s = dialog_new(&k);
     if (!s)
         return 0;
-    const struct say_call *c;
-    for (int i = 0; (c = say_next(s)); i++) {
-        if (i == SAY_CALLS_MAX || c->target[0] != '/')
+    const struct dialog_call *c;
+    for (int i = 0; (c = dialog_next_call(s)); i++) {
+        if (i == DIALOG_CALLS_MAX || c->target[0] != '/')
             abort();
-        say_take(s, how & 16 ? 409 : 200, rest);
+        dialog_add_reply(s, how & 16 ? 409 : 200, rest);
     }
-    const struct say_answer *a = say_answer(s);
+    const struct dialog_answer *a = dialog_answer(s);
     if (a->blocks[0]) { /* always JSON, and nothing in it that Slack would take for a mention */
         json_t *o = json_loads(a->blocks, 0, NULL);
         if (!json_is_array(o) || json_array_size(o) > 50 || strstr(a->blocks, "<!") || strstr(a->blocks, "<@"))
@@ -55,6 +56,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (!a->text[0] && !a->n_files && !a->blocks[0])
         abort();
-    say_free(s);
+    dialog_free(s);
     return 0;
 }

@@ -4,8 +4,8 @@
 #include "base/mem.h"
 #include "hub/api.h"
 #include "slack/conf.h"
-#include "slack/heard.h"
 #include "slack/sign.h"
+#include "slack/slack_event.h"
 #include "slack/socket.h"
 #include "slack/web_answer.h"
 
@@ -38,13 +38,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     slack_conf_read(c, &(struct opt_section){.text = text, .path = path}, &err);
     slack_conf_free(c);
-    AUTO_FREE struct heard *a = heard_event(bytes, &err), *b = heard_action(bytes, &err),
-                           *e = heard_envelope(bytes, id, &err), *f = NULL;
+    AUTO_FREE struct slack_event *a = slack_event_parse(bytes, &err), *b = slack_action_parse(bytes, &err),
+                                 *e = slack_envelope_parse(bytes, id, &err), *f = NULL;
     (void)a, (void)b, (void)e;
     slack_frame_kind(bytes);
     socket_url_parse(bytes, &url);
     if (request_form(bytes, scratch, form.v, &form.n, &err) == 0)
-        f = heard_command(form_field, &form, &err);
+        f = slack_command_parse(form_field, &form, &err);
     (void)f;
     for (int status = 200; status < 600; status += 101) {
         struct slack_result r;

@@ -14,7 +14,7 @@
 #include "format/template.h"
 #include "model/rows.h"
 #include "shown_text.h"
-#include "slack/say.h"
+#include "slack/dialog.h"
 #include "usage/table.h"
 #include "view_fixture.h"
 
@@ -313,12 +313,12 @@ static void check_alerts(struct texts *t, size_t size)
                               .advice = NEXT(t, text[i][4]),
                               .told_to = ""};
     NEXT(t, person);
-    wording_of(&(struct wording_ask){.kind = (int32_t)(size / 8 % MESSAGE_REPORT),
-                                     .now_ms = NOW,
-                                     .rule = size & 1 ? &rule : NULL,
-                                     .person = size & 2 ? person : "",
-                                     .v = v,
-                                     .n = 1 + (size & 1)},
+    wording_of(&(struct wording_params){.kind = (int32_t)(size / 8 % MESSAGE_REPORT),
+                                        .now_ms = NOW,
+                                        .rule = size & 1 ? &rule : NULL,
+                                        .person = size & 2 ? person : "",
+                                        .v = v,
+                                        .n = 1 + (size & 1)},
                &w);
     struct message *m = message_copy(&(struct message){.kind = MESSAGE_FIRED,
                                                        .severity = SEV_WARNING,
@@ -337,7 +337,7 @@ static void check_alerts(struct texts *t, size_t size)
     message_slack(m, &b);
     check_text("a message for Slack", &b);
     buf_reset(&b);
-    say_told(&b, m);
+    dialog_message_json(&b, m);
     check_text("a message as blocks", &b);
     check_strings("a message as blocks", buf_str(&b));
     free(m);

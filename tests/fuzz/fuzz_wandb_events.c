@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "wandb_pull/ask.h"
 #include "wandb_pull/events.h"
+#include "wandb_pull/graphql.h"
 #include "wandb_pull/web_answer.h"
 
 static void gather(void *arg, struct str sample)
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     int64_t r = events_read("Ask", str_n(p, n), &room, gather, &got, &err);
     if ((r < 0) != (err.msg[0] != 0))
         abort();
-    if (wandb_answer_data("Ask", 200, str_n(p, n), &data, NULL) == 0 && ask_events_read(data, &list, NULL) == 0) {
+    if (wandb_answer_data("Ask", 200, str_n(p, n), &data, NULL) == 0 && graphql_events_parse(data, &list, NULL) == 0) {
         json_array_foreach (list, i, e)
             if (json_is_string(e))
                 gather(&want, str_n(json_string_value(e), json_string_length(e)));

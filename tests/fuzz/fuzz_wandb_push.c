@@ -9,7 +9,7 @@
 
 #define STEPS 12 /* the same answer again and again */
 
-static void play(struct errand e, json_t *data, struct str body)
+static void play(struct wandb_job e, json_t *data, struct str body)
 {
     struct wandb_answer a = {.status = 200, .data = data, .body = body};
 
@@ -45,13 +45,13 @@ static void runs_of(json_t *data, struct str body)
     logged_init(&l);
     play(logged_begin(&l), data, body);
     play(logged_files(&l), data, body);
-    play(artifact_errand(&l.artifacts[0]), data, body);
+    play(artifact_job(&l.artifacts[0]), data, body);
     logged_fini(&l);
     tagged_init(&t);
-    play(tagged_errand(&t), data, body);
+    play(tagged_job(&t), data, body);
     if (t.n) {
         struct untag u = {.run = &t.v[0], .tag = "latest"};
-        play(untag_errand(&u), data, body);
+        play(untag_job(&u), data, body);
         untag_fini(&u);
     }
     tagged_fini(&t);
@@ -72,7 +72,7 @@ static void artifacts_of(json_t *data, struct str body)
         a.step = (enum artifact_step)step;
         a.id = mem_str("A1");
         a.url = mem_str("http://u");
-        play(artifact_errand(&a), data, body);
+        play(artifact_job(&a), data, body);
         artifact_fini(&a);
     }
     for (int step = 0; step < 3; step++) {
@@ -81,7 +81,7 @@ static void artifacts_of(json_t *data, struct str body)
         artifact_get_init(&g);
         g.url = step == 2 ? mem_str("http://u") : NULL;
         g.id = step ? mem_str("A1") : NULL;
-        play(artifact_get_errand(&g), data, body);
+        play(artifact_get_job(&g), data, body);
         artifact_get_fini(&g);
     }
 }

@@ -22,7 +22,7 @@ static void use(const struct zone *z)
         zone_civil(z, at[i], &c);
         if (c.month < 1 || c.month > 12 || c.day < 1 || c.day > 31 || c.hour < 0 || c.hour > 23)
             abort();
-        zone_moment(z, &c);
+        zone_to_ms(z, &c);
         for (int p = 0; p < PERIODS; p++) {
             int64_t next_ms;
             int64_t from_ms = zone_period(z, (enum period)p, 0, at[i], &next_ms);

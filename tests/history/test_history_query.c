@@ -34,7 +34,7 @@ static void put_together(struct history *h, size_t n_devices, size_t n_metrics)
     fake.given_together++;
 }
 
-static int fake_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
+static int fake_history(struct store *s, const struct bins_query *ask, struct history *ret, struct err *err)
 {
     (void)s, (void)err;
     struct history h = {.from_ms = ask->from_ms,

@@ -123,7 +123,7 @@ static int procs(void *arg, const struct store_each *e, struct err *err)
     return 0;
 }
 
-static struct spans ask(struct span_ask a, int code)
+static struct spans ask(struct span_query a, int code)
 {
     struct past_source past = {.each = procs, .arg = &code};
     struct spans s;
@@ -135,29 +135,29 @@ static struct spans ask(struct span_ask a, int code)
 static void spans_are_those_that_touch_the_time_asked_for(void **unused)
 {
     (void)unused;
-    struct spans s = ask((struct span_ask){.from_ms = 2100, .to_ms = 3000}, 0);
+    struct spans s = ask((struct span_query){.from_ms = 2100, .to_ms = 3000}, 0);
     assert_int_equal(s.n, 3); /* lee, kim's third, and d1's */
     assert_int_equal(s.v[1].pid, 3);
     spans_fini(&s);
-    s = ask((struct span_ask){.device = "d1", .to_ms = 99999}, 0);
+    s = ask((struct span_query){.device = "d1", .to_ms = 99999}, 0);
     assert_int_equal(s.n, 1);
     assert_int_equal(s.v[0].mem, -1);
     spans_fini(&s);
-    s = ask((struct span_ask){.user = "lee", .to_ms = 99999}, 0);
+    s = ask((struct span_query){.user = "lee", .to_ms = 99999}, 0);
     assert_int_equal(s.n, 1);
     spans_fini(&s);
-    s = ask((struct span_ask){.to_ms = 99999, .limit = 2}, 0);
+    s = ask((struct span_query){.to_ms = 99999, .limit = 2}, 0);
     assert_int_equal(s.n, 2);
     assert_true(s.more);
     spans_fini(&s);
-    s = ask((struct span_ask){.to_ms = 99999}, -EIO);
+    s = ask((struct span_query){.to_ms = 99999}, -EIO);
     assert_int_equal(s.n, 0);
 }
 
 static void a_persons_stretches_are_joined_over_small_gaps_only(void **unused)
 {
     (void)unused;
-    struct spans s = ask((struct span_ask){.to_ms = 99999, .by_user = true, .gap_ms = 500}, 0);
+    struct spans s = ask((struct span_query){.to_ms = 99999, .by_user = true, .gap_ms = 500}, 0);
     assert_int_equal(s.n, 4); /* kim 1000..4000, lee, kim 8000..9000, kim on d1 */
     assert_string_equal(s.v[0].user, "kim");
     assert_int_equal(s.v[0].first_ms, 1000);
@@ -169,10 +169,10 @@ static void a_persons_stretches_are_joined_over_small_gaps_only(void **unused)
     assert_false(s.v[2].ended);
     assert_string_equal(s.v[3].device, "d1");
     spans_fini(&s);
-    s = ask((struct span_ask){.to_ms = 99999, .by_user = true, .gap_ms = 499}, 0);
+    s = ask((struct span_query){.to_ms = 99999, .by_user = true, .gap_ms = 499}, 0);
     assert_int_equal(s.n, 5);
     spans_fini(&s);
-    s = ask((struct span_ask){.to_ms = 99999, .by_user = true, .gap_ms = 4000}, 0);
+    s = ask((struct span_query){.to_ms = 99999, .by_user = true, .gap_ms = 4000}, 0);
     assert_int_equal(s.n, 3);
     spans_fini(&s);
 }

@@ -6,7 +6,7 @@
 #include "view_fixture.h"
 
 /* Of the node called b alone: all devices are 90 % busy all the time. */
-static int fake_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
+static int fake_history(struct store *s, const struct bins_query *ask, struct history *ret, struct err *err)
 {
     (void)s, (void)err;
     *ret = (struct history){.from_ms = ask->from_ms,

@@ -94,7 +94,7 @@ static void a_node_is_known_as_it_was(void **unused)
     assert_int_equal(store_flush(s, NULL), 0);
     for (int round = 0; round < 2; round++) { /* under its own key, and after another took it over */
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-            struct node_was was;
+            struct node_at was;
             print_message("%lld\n", (long long)(cases[i].at_ms - T0));
             assert_int_equal(store_node_at(s, NULL, round ? "bb" : "aa", cases[i].at_ms, &was, NULL), 1);
             assert_string_equal(was.name, cases[i].name);
@@ -107,7 +107,7 @@ static void a_node_is_known_as_it_was(void **unused)
         store_take_over(s, "aa", "bb");
         assert_int_equal(store_flush(s, NULL), 0);
     }
-    struct node_was was;
+    struct node_at was;
     assert_int_equal(store_node_at(s, NULL, "nobody", T0, &was, NULL), 0);
     store_close(s);
     dir_free(dir);
@@ -171,7 +171,7 @@ static void processes_of_then_are_found(void **unused)
 
 static bool hung, known;
 
-static int fake_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
+static int fake_history(struct store *s, const struct bins_query *ask, struct history *ret, struct err *err)
 {
     int64_t from_ms = ask->from_ms / ask->step_ms * ask->step_ms;
     size_t n = (size_t)((ask->to_ms - from_ms + ask->step_ms - 1) / ask->step_ms);
@@ -194,11 +194,11 @@ static int fake_history(struct store *s, const struct history_ask *ask, struct h
     return 0;
 }
 
-static int fake_was(struct store *s, struct history_session *x, const char *node, int64_t at_ms, struct node_was *ret,
+static int fake_was(struct store *s, struct history_session *x, const char *node, int64_t at_ms, struct node_at *ret,
                     struct err *err)
 {
     (void)s, (void)x, (void)node, (void)at_ms, (void)err;
-    *ret = (struct node_was){.name = "then", .has_fact = true};
+    *ret = (struct node_at){.name = "then", .has_fact = true};
     ret->hung_since_ms = hung ? T0 - 10 * MINUTE : 0;
     if (!known)
         return 0;
@@ -262,7 +262,7 @@ static void a_moment_has_the_names_devices_and_states_of_then(void **unused)
 static int64_t works_until_ms;
 
 /* A sample a second: 90 % until then, 0 after it. */
-static int worked_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
+static int worked_history(struct store *s, const struct bins_query *ask, struct history *ret, struct err *err)
 {
     int64_t from_ms = ask->from_ms / ask->step_ms * ask->step_ms;
     size_t n = (size_t)((ask->to_ms - from_ms + ask->step_ms - 1) / ask->step_ms);

@@ -44,7 +44,7 @@ static void on_event(void *arg)
     t.events++;
 }
 
-static enum reply_how handle(void *arg, struct request *rq, struct reply *rp)
+static enum reply_mode handle(void *arg, struct request *rq, struct reply *rp)
 {
     (void)arg;
     if (rq->path.len > 1) {
@@ -189,7 +189,7 @@ static void unzip(struct buf *body)
     z.avail_out = (16 << 20) - 1;
     assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END); /* with the right length and sum */
     assert_int_equal(z.avail_in, 0);
-    buf_took(&out, z.total_out);
+    buf_appended(&out, z.total_out);
     inflateEnd(&z);
     buf_fini(body);
     *body = out;
@@ -322,7 +322,7 @@ static void a_reader_that_leaves_is_reported(void **unused)
         for (int i = 0; i < 5; i++)
             event_base_loop(t.loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
         assert_true(t.events > events);
-        assert_true(chunked_reply_is_gone(t.r));
+        assert_true(chunked_reply_is_closed(t.r));
         finish(false); /* while the worker may have some of it still */
         turn();
         httpd_stat(t.h, &st);

@@ -46,7 +46,7 @@ static size_t max_body(void *arg, const struct request *rq)
     return 0;
 }
 
-static enum reply_how handle(void *arg, struct request *rq, struct reply *rp)
+static enum reply_mode handle(void *arg, struct request *rq, struct reply *rp)
 {
     (void)arg;
     size_t n = strlen(t.served);

@@ -16,18 +16,18 @@ static int answered, refused;
 static int64_t limit_ms; /* of what asks; 0: as usual */
 
 struct fake {
-    struct past_ask ask; /* first */
+    struct async_query ask; /* first */
     const char *key;
 };
 
-static void fake_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+static void fake_run(struct async_query *k, const struct past_source *past, struct reply *rp)
 {
     (void)past;
     rp->body = BUF_INIT(100);
     buf_adds(&rp->body, ((struct fake *)k)->key);
 }
 
-static void fake_end(struct past_ask *k)
+static void fake_end(struct async_query *k)
 {
     free(k);
 }
@@ -56,7 +56,7 @@ static int ask(const char *peer, const char *key)
     struct reply rp = {0};
     *f = (struct fake){{.run = fake_run, .end = fake_end, .limit_ms = limit_ms, .costly = true}, key};
     mem_copy_str(rq.peer, sizeof(rq.peer), peer);
-    int status = ask_later(hub, &rq, &rp, &f->ask) == REPLY_NOW ? rp.status : 0;
+    int status = query_async(hub, &rq, &rp, &f->ask) == REPLY_NOW ? rp.status : 0;
     if (status)
         assert_true(str_starts(str_of(rp.extra), "Retry-After: "));
     reply_fini(&rp);
@@ -197,7 +197,7 @@ static bool is_costly(const char *target)
 {
     static unsigned no;
     size_t before = work_busy(hub->costly_work);
-    struct asker who = {.role = ROLE_MEMBER, .may_read = true};
+    struct asker who = {.role = ROLE_MEMBER, .can_read = true};
     struct request rq = {.method = METHOD_GET,
                          .take = count_answer,
                          .header = no_header,

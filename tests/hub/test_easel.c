@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "http/conn.h"
-#include "hub/easel.h"
 #include "hub/hub.h"
+#include "hub/render_queue.h"
 
 #define NOW 1700000000000
 
@@ -16,12 +16,12 @@ static struct hub hub;
 static char order[256]; /* the keys of what was given, as it came */
 
 struct fake {
-    struct drawing d; /* first */
+    struct render_job d; /* first */
     const char *key;
     int pieces;
 };
 
-static bool fake_step(struct drawing *d, struct api *a, size_t bytes)
+static bool fake_step(struct render_job *d, struct api *a, size_t bytes)
 {
     struct fake *f = (struct fake *)d;
     (void)a, (void)bytes;
@@ -31,7 +31,7 @@ static bool fake_step(struct drawing *d, struct api *a, size_t bytes)
     return true;
 }
 
-static void fake_end(struct drawing *d)
+static void fake_end(struct render_job *d)
 {
     struct fake *f = (struct fake *)d;
     buf_fini(&d->out);
@@ -54,7 +54,7 @@ static int ask(const char *peer, const char *key, int pieces)
     struct reply rp = {0};
     *f = (struct fake){{.step = fake_step, .end = fake_end, .out = BUF_INIT(100)}, key, pieces};
     mem_copy_str(rq.peer, sizeof(rq.peer), peer);
-    int status = easel_draw(&hub, &rq, &rp, &f->d) == REPLY_NOW ? rp.status : 0;
+    int status = render_queue_submit(&hub, &rq, &rp, &f->d) == REPLY_NOW ? rp.status : 0;
     if (status)
         assert_true(str_starts(str_of(rp.extra), "Retry-After: "));
     reply_fini(&rp);
@@ -73,14 +73,14 @@ static int setup(void **unused)
     memset(order, 0, sizeof(order));
     hub.loop = event_base_new();
     hub.api.cache = cache_new(1 << 20);
-    hub.easel = easel_new(&hub);
+    hub.easel = render_queue_new(&hub);
     return 0;
 }
 
 static int teardown(void **unused)
 {
     (void)unused;
-    easel_free(hub.easel);
+    render_queue_free(hub.easel);
     cache_free(hub.api.cache);
     event_base_free(hub.loop);
     clock_set_for_test(-1);

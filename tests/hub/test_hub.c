@@ -17,9 +17,9 @@ static void a_batch_is_news_once(void **unused)
     struct peer p = {0};
     (void)unused;
     for (uint64_t n = 1; n < 100; n++) {
-        assert_true(peer_is_news(&p, 7, n));
-        assert_false(peer_is_news(&p, 7, n));
-        assert_true(peer_is_news(&p, 8, n));
+        assert_true(peer_first_seen(&p, 7, n));
+        assert_false(peer_first_seen(&p, 7, n));
+        assert_true(peer_first_seen(&p, 8, n));
     }
 }
 
@@ -27,13 +27,13 @@ static void a_node_has_a_budget_that_comes_back(void **unused)
 {
     struct peer p = {0};
     (void)unused;
-    assert_true(peer_may(&p, 63 << 20, NOW));
-    assert_true(peer_may(&p, 40 << 20, NOW)); /* below the limit when it came: the last one may go over */
-    assert_false(peer_may(&p, 1, NOW));
-    assert_false(peer_may(&p, 1, NOW + 1000));
-    assert_true(peer_may(&p, 1, NOW + 6000));
-    assert_true(peer_may(&p, 60 << 20, NOW + 600000));
-    assert_true(peer_may(&p, 1, NOW)); /* a clock that was set back gives nothing and takes nothing */
+    assert_true(peer_rate_ok(&p, 63 << 20, NOW));
+    assert_true(peer_rate_ok(&p, 40 << 20, NOW)); /* below the limit when it came: the last one may go over */
+    assert_false(peer_rate_ok(&p, 1, NOW));
+    assert_false(peer_rate_ok(&p, 1, NOW + 1000));
+    assert_true(peer_rate_ok(&p, 1, NOW + 6000));
+    assert_true(peer_rate_ok(&p, 60 << 20, NOW + 600000));
+    assert_true(peer_rate_ok(&p, 1, NOW)); /* a clock that was set back gives nothing and takes nothing */
 }
 
 static void many_nodes_are_all_found_and_one_is_dropped(void **unused)

@@ -8,9 +8,9 @@
 
 static struct hub hub;
 static char heard[256]; /* "a:node b:node ", as it came */
-static struct news last;
+static struct hub_event last;
 
-static void note(const char *who, const struct news *n)
+static void note(const char *who, const struct hub_event *n)
 {
     size_t at = strlen(heard);
 
@@ -20,15 +20,15 @@ static void note(const char *who, const struct news *n)
 
 static void tell(const char *node)
 {
-    hub_news(&hub, &(struct news){.kind = NEWS_DEVICES, .node = node});
+    hub_publish(&hub, &(struct hub_event){.kind = HUB_EVENT_DEVICES, .node = node});
 }
 
-static void hear(void *self, const struct news *n)
+static void hear(void *self, const struct hub_event *n)
 {
     note(self, n);
 }
 
-static void hear_and_tell(void *self, const struct news *n)
+static void hear_and_tell(void *self, const struct hub_event *n)
 {
     note(self, n);
     if (strcmp(n->node, "outer") == 0)
@@ -132,10 +132,10 @@ static int stored_events(void)
     return n;
 }
 
-static void hear_unstored(void *self, const struct news *n)
+static void hear_unstored(void *self, const struct hub_event *n)
 {
     note(self, n);
-    assert_int_equal(n->kind, NEWS_EVENT);
+    assert_int_equal(n->kind, HUB_EVENT_EVENT);
     assert_int_equal(n->event->code, 7);
     assert_string_equal(n->device, "GPU-1");
     assert_int_equal(stored_events(), 0);
@@ -168,7 +168,7 @@ static void time_is_of_a_node_or_of_all(void **unused)
     hub_time(&hub, "n1", 10, 20, 30);
     hub_time(&hub, NULL, 11, 21, 31);
     assert_string_equal(heard, "a:n1 a:all ");
-    assert_true(last.kind == NEWS_TIME && last.from_ms == 11 && last.to_ms == 21 && last.now_ms == 31);
+    assert_true(last.kind == HUB_EVENT_TIME && last.from_ms == 11 && last.to_ms == 21 && last.now_ms == 31);
     features_close(&hub.features);
 }
 

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "fault_vfs.h"
 #include "http/web.h"
-#include "hub/look.h"
+#include "hub/record_fetch.h"
 #include "notify/outbox.h"
 #include "now/live.h"
 #include "now/streams.h"
@@ -1148,20 +1148,20 @@ static void an_etag_is_of_its_filter(void **unused)
 /* ---- what is read beside the loop ---- */
 
 static struct slow_read {
-    struct look_read read; /* first */
+    struct record_fetch read; /* first */
     sem_t may_end;
     bool over;
 } slow;
 
 /* Until it may end; what the test waits for instead is not waited for for ever. */
-static int read_slowly(struct look_read *r, struct store *s, struct err *err)
+static int read_slowly(struct record_fetch *r, struct store *s, struct err *err)
 {
     struct timespec until = {.tv_sec = time(NULL) + 20};
     (void)r, (void)s, (void)err;
     return sem_timedwait(&slow.may_end, &until);
 }
 
-static void slow_is_over(struct look_read *r)
+static void slow_is_over(struct record_fetch *r)
 {
     (void)r;
     slow.over = true;
@@ -1172,7 +1172,7 @@ static int ask_while_slow(bool blobs, const struct ask *a)
 {
     slow = (struct slow_read){.read = {.read = read_slowly, .done = slow_is_over, .blobs = blobs}};
     sem_init(&slow.may_end, 0, 0);
-    assert_int_equal(look_read(hub, &slow.read, NULL), 0);
+    assert_int_equal(record_fetch(hub, &slow.read, NULL), 0);
     int status = ask_status(a);
     bool waited = slow.over;
     sem_post(&slow.may_end);

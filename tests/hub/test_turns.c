@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "hub/easel.h"
+#include "hub/render_queue.h"
 #include "now/draw.h"
 #include "now/live.h"
 #include "now/streams.h"
@@ -303,7 +303,7 @@ static void a_streams_snapshot_is_drawn_in_pieces(void **unused)
     client_pump(&one);
     client_pump(&left);
     read_until(&one, &got[0], "event: clock");
-    for (int turn = 0; easel_turns(hub->easel) == 0; turn++) {
+    for (int turn = 0; render_queue_piece_count(hub->easel) == 0; turn++) {
         assert_true(turn < TURNS_MAX);
         take_all(&one, &got[0]);
     }
@@ -314,7 +314,7 @@ static void a_streams_snapshot_is_drawn_in_pieces(void **unused)
     read_until(&two, &got[1], "event: clock");
     live_node(hub->live, "late", "late", clock_wall_ms());
     live_set_notice(hub->live, "full");
-    streams_tell(hub->streams, "full");
+    streams_set_notice(hub->streams, "full");
     streams_push(hub->streams, clock_wall_ms());
     for (int i = 0; i < 2; i++) {
         read_until(i ? &two : &one, &got[i], "event: notice");
@@ -330,8 +330,8 @@ static void a_streams_snapshot_is_drawn_in_pieces(void **unused)
             rest = str_n(rest.p + at, rest.len - (size_t)at);
         }
     }
-    assert_true(easel_turns(hub->easel) > 2);
-    assert_true(easel_turns(hub->easel) < 20); /* once for both */
+    assert_true(render_queue_piece_count(hub->easel) > 2);
+    assert_true(render_queue_piece_count(hub->easel) < 20); /* once for both */
     buf_fini(&got[0]);
     buf_fini(&got[1]);
     client_open(&left, ask, ask.len); /* and one is under way when the hub ends */
@@ -348,7 +348,7 @@ static uint64_t turns_to_draw(const char *path, const char *answer)
 {
     AUTO_BUF ask = BUF_INIT(1024);
     AUTO_BUF got = BUF_INIT(64 << 20);
-    uint64_t before = easel_turns(hub->easel);
+    uint64_t before = render_queue_piece_count(hub->easel);
     struct client c;
     buf_addf(&ask, "GET %s HTTP/1.0\r\nHost: localhost\r\nAccept: application/openmetrics-text\r\n\r\n",
              path); /* without chunks */
@@ -356,7 +356,7 @@ static uint64_t turns_to_draw(const char *path, const char *answer)
     client_pump(&c);
     read_until(&c, &got, answer);
     close(c.fd);
-    return easel_turns(hub->easel) - before;
+    return render_queue_piece_count(hub->easel) - before;
 }
 
 static void what_looks_at_all_nodes_takes_turns(void **unused)

@@ -158,7 +158,7 @@ static int64_t value_at(const struct value *v, bool last, int64_t at_ms)
     return !slow_ms ? v->waits : last && at_ms >= slow_ms ? v->works * 7 / 10 : v->works;
 }
 
-static int history_of(struct store *st, const struct history_ask *a, struct history *ret, struct err *err)
+static int history_of(struct store *st, const struct bins_query *a, struct history *ret, struct err *err)
 {
     size_t n = (size_t)((a->to_ms - a->from_ms + a->step_ms - 1) / a->step_ms);
     (void)st;
@@ -205,7 +205,7 @@ static void read_some(struct advise_all *ret, double most)
     cells = 0;
     for (size_t i = 0; i < GPUS; i++)
         snprintf(devices + i * 12, 13 - (i == GPUS - 1), "GPU-%07zu%s", i, i < GPUS - 1 ? "," : "");
-    struct advise_ask ask = {.from_ms = T0, .to_ms = T0 + WEEK, .cells = most};
+    struct advise_query ask = {.from_ms = T0, .to_ms = T0 + WEEK, .cells = most};
     assert_int_equal(advise_read(&past, &ask, ret, NULL), 0);
     sums = advise_sums_of(ret, NULL);
 }
@@ -291,7 +291,7 @@ static void a_run_that_is_over_is_read_once(void **unused)
 {
     struct past_source past = {.history = history_of, .each = each_job, .stop = stopped};
     struct advise_cache *cache = advise_cache_new();
-    struct advise_ask ask = {.from_ms = T0, .to_ms = T0 + WEEK, .cells = ADVISE_CELLS, .cache = cache};
+    struct advise_query ask = {.from_ms = T0, .to_ms = T0 + WEEK, .cells = ADVISE_CELLS, .cache = cache};
     struct advise_all a, b;
     struct advise_line l[ADVISE_LINES];
     (void)unused;

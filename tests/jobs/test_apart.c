@@ -75,7 +75,7 @@ static void on_change(void *arg, const struct job_change *c)
 /* Each node has its own label of the Slurm job. */
 static void label_nodes(struct auto_runs *runs, struct node_now *const n[2], int64_t slurm, int64_t now_ms)
 {
-    struct auto_look due[2];
+    struct auto_query due[2];
     char attrs[32];
 
     snprintf(attrs, sizeof(attrs), "{\"job\":%lld}", (long long)slurm);
@@ -116,7 +116,7 @@ static const char *play(int slow, double by, int gpus, const char *cmd, int64_t 
             send(l, n[k], k == 0 ? slow : -1, t >= 15 * 60 ? by : 1, at_ms);
         if (slurm && t == 2 * 60)
             label_nodes(runs, n, slurm, at_ms);
-        apart_look(runs, l, at_ms);
+        stragglers_update(runs, l, at_ms);
     }
     ret[0] = 0;
     for (int k = 0; k < 2; k++)
@@ -150,7 +150,7 @@ static void a_gpu_that_falls_behind_its_run_is_told(void **unused)
 /* ---- a hub that starts while one is slow already ---- */
 
 /* By the minute what send() sent while all was well: the slow one of now, too. */
-static int first_minutes(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
+static int first_minutes(struct store *s, const struct bins_query *ask, struct history *ret, struct err *err)
 {
     (void)s;
     (void)err;
@@ -209,7 +209,7 @@ static bool told_after_restart(bool read)
             assert_int_equal(at, 0);   /* of all nodes there are */
             assert_int_equal(v->n, 0); /* once */
         }
-        apart_look(runs, l, at_ms);
+        stragglers_update(runs, l, at_ms);
     }
     bool told = n->devices[2].n_advice == 1 && n->devices[2].advice[0].rule == ADVICE_straggler;
     assert_int_equal(n->devices[0].n_advice + n->devices[1].n_advice + n->devices[3].n_advice, 0);

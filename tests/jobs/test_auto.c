@@ -35,27 +35,27 @@ static void on_change(void *arg, const struct job_change *c)
 
 static const struct auto_conf conf = {2 * MINUTE, 5 * MINUTE};
 
-struct scene {
+struct alert_input {
     struct kept kept;
     struct auto_runs *a;
 };
 
-static struct scene *scene_new(void)
+static struct alert_input *scene_new(void)
 {
-    struct scene *s = NEW(struct scene);
+    struct alert_input *s = NEW(struct alert_input);
     s->a = auto_new(&(struct auto_out){on_begin, on_change, &s->kept});
     auto_set(s->a, &conf);
     return s;
 }
 
-static void scene_restart(struct scene *s)
+static void scene_restart(struct alert_input *s)
 {
     auto_free(s->a);
     s->a = auto_new(&(struct auto_out){on_begin, on_change, &s->kept});
     auto_set(s->a, &conf);
 }
 
-static void scene_free(struct scene *s)
+static void scene_free(struct alert_input *s)
 {
     auto_free(s->a);
     for (size_t i = 0; i < s->kept.n; i++)
@@ -72,7 +72,7 @@ struct proc {
     const char *pod, *container, *launch;
 };
 
-static void see(struct scene *s, const struct proc *p, int64_t now)
+static void see(struct alert_input *s, const struct proc *p, int64_t now)
 {
     struct proc_fact f = {.pid = p->pid, .root_pid = p->root, .start_ms = T0 + p->from * MINUTE, .slurm_job = p->slurm};
     mem_copy_str(f.user, sizeof(f.user), p->user);
@@ -88,15 +88,15 @@ static void see(struct scene *s, const struct proc *p, int64_t now)
 }
 
 /* As the hub does: what is stored, and jobs that others labelled, are told to it. */
-static void look(struct scene *s, int64_t now, struct job_fact *label)
+static void look(struct alert_input *s, int64_t now, struct job_fact *label)
 {
-    struct auto_look v[8];
+    struct auto_query v[8];
     size_t n = auto_due(s->a, T0 + now * MINUTE, v, ARRAY_LEN(v));
     for (size_t i = 0; i < n; i++) {
         struct job_fact *jobs[40];
         size_t n_jobs = 0;
         for (size_t k = 0; k < s->kept.n; k++) {
-            struct job_ask ask = {.from_ms = v[i].from_ms, .to_ms = v[i].to_ms, .node = v[i].node};
+            struct job_query ask = {.from_ms = v[i].from_ms, .to_ms = v[i].to_ms, .node = v[i].node};
             if (job_fits(s->kept.v[k], &ask))
                 jobs[n_jobs++] = job_copy(s->kept.v[k]);
         }
@@ -109,7 +109,7 @@ static void look(struct scene *s, int64_t now, struct job_fact *label)
     }
 }
 
-static size_t standing(const struct scene *s)
+static size_t standing(const struct alert_input *s)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->kept.n; i++)
@@ -186,7 +186,7 @@ static void processes_become_runs(void **unused)
     };
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct scene *s = scene_new();
+        struct alert_input *s = scene_new();
         print_message("%s\n", cases[i].what);
         for (int64_t now = 0; now < 60; now++) {
             for (size_t k = 0; k < 4 && cases[i].v[k].device; k++) {
@@ -211,7 +211,7 @@ static void processes_become_runs(void **unused)
 
 static void a_run_is_stored_when_it_has_lasted_and_when_it_is_over(void **unused)
 {
-    struct scene *s = scene_new();
+    struct alert_input *s = scene_new();
     struct proc p = {.device = "a", .user = "kim", .pid = 1, .to = -1, .cmd = "python train.py"};
     (void)unused;
     see(s, &p, 0);
@@ -265,7 +265,7 @@ static void a_labelled_job_covers_its_processes(void **unused)
     };
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct scene *s = scene_new();
+        struct alert_input *s = scene_new();
         struct job_fact j = cases[i].j;
         struct proc p = {.device = "a", .user = "kim", .pid = 1, .root = 9, .to = -1, .slurm = 7};
         print_message("%s\n", cases[i].what);
@@ -286,7 +286,7 @@ static void a_labelled_job_covers_its_processes(void **unused)
 
 static void a_label_that_comes_late_takes_the_run_over(void **unused)
 {
-    struct scene *s = scene_new();
+    struct alert_input *s = scene_new();
     struct proc p = {.device = "a", .user = "kim", .pid = 1, .to = -1};
     struct job_fact j = {.id = 99,
                          .start_ms = T0,
@@ -313,7 +313,7 @@ static void a_label_that_comes_late_takes_the_run_over(void **unused)
 
 static void a_run_goes_on_after_a_restart(void **unused)
 {
-    struct scene *s = scene_new();
+    struct alert_input *s = scene_new();
     struct proc p = {.device = "a", .user = "kim", .pid = 1, .to = -1};
     (void)unused;
     see(s, &p, 0);
@@ -345,7 +345,7 @@ static void a_run_goes_on_after_a_restart(void **unused)
 
 static void late_data_joins_two_and_the_old_id_leads_on(void **unused)
 {
-    struct scene *s = scene_new();
+    struct alert_input *s = scene_new();
     struct proc p = {.device = "a", .user = "kim", .pid = 1, .to = 10},
                 q = {.device = "a", .user = "kim", .pid = 2, .from = 30, .to = 40},
                 between = {.device = "a", .user = "kim", .pid = 3, .from = 12, .to = 28};
@@ -367,7 +367,7 @@ static void late_data_joins_two_and_the_old_id_leads_on(void **unused)
 
 static void a_launch_over_nodes_is_one_run_with_parts(void **unused)
 {
-    struct scene *s = scene_new();
+    struct alert_input *s = scene_new();
     struct proc p = {.device = "a",
                      .user = "kim",
                      .pid = 1,
@@ -405,7 +405,7 @@ static void what_agents_say_of_a_launch_joins_nodes(void **unused)
     };
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct scene *s = scene_new();
+        struct alert_input *s = scene_new();
         print_message("%s\n", cases[i].what);
         for (size_t k = 0; k < 2; k++) {
             struct proc p = cases[i].v[k];
@@ -427,7 +427,7 @@ static void what_agents_say_of_a_launch_joins_nodes(void **unused)
 
 static void a_hub_that_does_not_lead_forgets_what_ended(void **unused)
 {
-    struct scene *s = scene_new();
+    struct alert_input *s = scene_new();
     struct proc p = {.device = "a", .user = "kim", .pid = 1, .to = -1};
     (void)unused;
     see(s, &p, 0);
@@ -445,7 +445,7 @@ static void a_hub_that_does_not_lead_forgets_what_ended(void **unused)
 
 static void memory_is_bounded(void **unused)
 {
-    struct scene *s = scene_new();
+    struct alert_input *s = scene_new();
     (void)unused;
     for (int i = 0; i < 5000; i++) {
         char device[16];

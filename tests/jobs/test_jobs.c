@@ -90,7 +90,7 @@ static void on_job(void *arg, const struct job_fact *j)
     to->ids[to->n++] = j->id;
 }
 
-static struct found find(struct fix *f, struct job_ask ask)
+static struct found find(struct fix *f, struct job_query ask)
 {
     struct found got = {0};
     struct err err = {0};
@@ -137,7 +137,7 @@ WITH_STORE(a_job_put_twice_is_kept_once_as_it_was_first)
     assert_string_equal(got->name, "train");
     assert_int_equal(got->start_ms, 1000);
     free(got);
-    assert_int_equal(find(f, (struct job_ask){0}).n, 1);
+    assert_int_equal(find(f, (struct job_query){0}).n, 1);
 }
 
 WITH_STORE(a_change_says_what_is_different_and_leaves_the_rest)
@@ -147,7 +147,7 @@ WITH_STORE(a_change_says_what_is_different_and_leaves_the_rest)
     j.devices = "GPU-a";
     j.parent = 5;
     put(f, &j);
-    assert_int_equal(find(f, (struct job_ask){.device = "GPU-a"}).n, 1);
+    assert_int_equal(find(f, (struct job_query){.device = "GPU-a"}).n, 1);
     store_put(f->s, STORE_JOB_CHANGE, &(struct job_change){.id = 7, .end_ms = -1, .name = "evaluate"}, 1, on_done, f);
     store_put(f->s, STORE_JOB_CHANGE,
               &(struct job_change){.id = 7, .end_ms = 5000, .devices = "GPU-b,GPU-c", .attrs = "{}"}, 1, on_done, f);
@@ -161,18 +161,18 @@ WITH_STORE(a_change_says_what_is_different_and_leaves_the_rest)
     assert_string_equal(got->attrs, "{}");
     assert_int_equal(got->end_ms, 5000);
     free(got);
-    assert_int_equal(find(f, (struct job_ask){.device = "GPU-a"}).n, 0);
-    assert_int_equal(find(f, (struct job_ask){.device = "GPU-b"}).n, 1);
-    assert_int_equal(find(f, (struct job_ask){.device = "GPU-c", .from_ms = 4999}).n, 1);
-    assert_int_equal(find(f, (struct job_ask){.device = "GPU-c", .from_ms = 5000}).n, 0);
+    assert_int_equal(find(f, (struct job_query){.device = "GPU-a"}).n, 0);
+    assert_int_equal(find(f, (struct job_query){.device = "GPU-b"}).n, 1);
+    assert_int_equal(find(f, (struct job_query){.device = "GPU-c", .from_ms = 4999}).n, 1);
+    assert_int_equal(find(f, (struct job_query){.device = "GPU-c", .from_ms = 5000}).n, 0);
     assert_int_equal(store_get(f->s, GET_JOB(8, &got), NULL), 0);
-    assert_int_equal(find(f, (struct job_ask){.parent = 5}).n, 1);
+    assert_int_equal(find(f, (struct job_query){.parent = 5}).n, 1);
     store_put(f->s, STORE_JOB_CHANGE,
               &(struct job_change){.id = 7, .end_ms = -1, .parent = JOB_NO_PARENT, .person = "lee"}, 1, on_done, f);
     flush(f);
-    assert_int_equal(find(f, (struct job_ask){.parent = 5}).n, 0);
-    assert_int_equal(find(f, (struct job_ask){.person = "kim"}).n, 0);
-    assert_int_equal(find(f, (struct job_ask){.person = "lee", .device = "GPU-b"}).n, 1);
+    assert_int_equal(find(f, (struct job_query){.parent = 5}).n, 0);
+    assert_int_equal(find(f, (struct job_query){.person = "kim"}).n, 0);
+    assert_int_equal(find(f, (struct job_query){.person = "lee", .device = "GPU-b"}).n, 1);
 }
 
 WITH_STORE(a_node_that_is_taken_over_takes_its_jobs_along)
@@ -182,8 +182,8 @@ WITH_STORE(a_node_that_is_taken_over_takes_its_jobs_along)
     put(f, &j);
     store_take_over(f->s, "n1", "n2");
     flush(f);
-    assert_int_equal(find(f, (struct job_ask){.node = "n1"}).n, 0);
-    assert_int_equal(find(f, (struct job_ask){.node = "n2"}).n, 1);
+    assert_int_equal(find(f, (struct job_query){.node = "n1"}).n, 0);
+    assert_int_equal(find(f, (struct job_query){.node = "n2"}).n, 1);
 }
 
 /* ---- questions ---- */
@@ -214,7 +214,7 @@ WITH_STORE(jobs_of_a_time_are_those_that_overlap_it_newest_first)
     flush(f);
     qsort(all, N, sizeof(all[0]), job_order);
     for (int k = 0; k < ROUNDS; k++) {
-        struct job_ask ask = {.from_ms = 1700000000000 + (int64_t)(prng_next(&g) % 1200000000u), .limit = 1 + k % 50};
+        struct job_query ask = {.from_ms = 1700000000000 + (int64_t)(prng_next(&g) % 1200000000u), .limit = 1 + k % 50};
         if (prng_next(&g) % 4)
             ask.to_ms = ask.from_ms + 1 + (int64_t)(prng_next(&g) >> (30 + prng_next(&g) % 34));
         if (prng_next(&g) % 4 == 0)
@@ -253,7 +253,7 @@ WITH_STORE(a_question_can_be_stopped)
     struct found got = {0};
 
     put(f, &j);
-    struct job_ask ask = {.limit = 5, .stop = at_once};
+    struct job_query ask = {.limit = 5, .stop = at_once};
     assert_int_equal(store_each(f->s, EACH_JOB(&ask, on_job, &got), NULL), -ECANCELED);
     assert_int_equal(got.n, 0);
 }
@@ -318,13 +318,13 @@ static void old_records_go_in_small_steps_and_new_ones_stay(void **unused)
         store_put(f.s, STORE_NOTE, &note, 1, on_done, &f);
     }
     flush(&f);
-    assert_int_equal(find(&f, (struct job_ask){0}).n, OLD + NEW); /* none is old yet */
+    assert_int_equal(find(&f, (struct job_query){0}).n, OLD + NEW); /* none is old yet */
     __atomic_store_n(&clock_ms, 550000, __ATOMIC_SEQ_CST);
     size_t jobs = OLD + NEW, rounds = 0;
     while (jobs > NEW && rounds++ < 10) {
         size_t before = jobs;
         flush(&f);
-        jobs = find(&f, (struct job_ask){0}).n;
+        jobs = find(&f, (struct job_query){0}).n;
         assert_in_range(before - jobs, 0, 256);
     }
     assert_int_equal(jobs, NEW);
@@ -342,7 +342,7 @@ static void old_records_go_in_small_steps_and_new_ones_stay(void **unused)
     store_each(f.s, EACH_NOTE(NOTE_ALERT, count_note, &all), NULL);
     assert_int_equal(open.len, (OLD + NEW) / 2);
     assert_int_equal(all.len, (OLD + NEW) / 2 + NEW / 2);
-    assert_int_equal(find(&f, (struct job_ask){.device = "GPU-a"}).n, NEW);
+    assert_int_equal(find(&f, (struct job_query){.device = "GPU-a"}).n, NEW);
     store_close(f.s);
     dir_free(dir);
 }
@@ -553,7 +553,7 @@ WITH_STORE(beside_a_hub_jobs_are_only_read)
     put(f, &j);
     assert_int_equal(store_open_tools(&tools, f->dir, NULL, NULL), 0);
     struct fix beside = {.s = tools};
-    assert_int_equal(find(&beside, (struct job_ask){0}).n, 1);
+    assert_int_equal(find(&beside, (struct job_query){0}).n, 1);
     store_put(tools, STORE_JOB_CHANGE, &(struct job_change){.id = 7, .end_ms = 5}, 1, on_stored, &result);
     store_flush(tools, NULL);
     assert_int_equal(result, -EROFS);

@@ -226,7 +226,7 @@ static inline void h_check_bin(const struct history *h, unsigned node, size_t i,
 }
 
 /* Asking for less (one device, some fields of bins: other ones each time) gives the same numbers. */
-static inline void h_check_less(struct store *s, struct history_ask less, const struct history *whole)
+static inline void h_check_less(struct store *s, struct bins_query less, const struct history *whole)
 {
     static unsigned turn;
     unsigned fields = 1 + turn++ % BIN_ALL;
@@ -263,10 +263,10 @@ static inline void h_check_less(struct store *s, struct history_ask less, const 
 static unsigned h_together; /* so often GPUs were given together */
 
 /* The GPUs together, of one metric and of all: what they add up to, or each by itself where they are not alike. */
-static inline void h_check_together(struct store *s, const struct history_ask *ask, size_t metric, size_t n_metrics,
+static inline void h_check_together(struct store *s, const struct bins_query *ask, size_t metric, size_t n_metrics,
                                     const struct history *whole)
 {
-    struct history_ask both = *ask;
+    struct bins_query both = *ask;
     struct history h;
 
     both.devices = ask->devices + 1;
@@ -297,15 +297,15 @@ static inline void h_check_together(struct store *s, const struct history_ask *a
 static inline void h_check(struct store *s, const struct h_model *m, unsigned node, int64_t from, int64_t to,
                            int64_t step, int tier)
 {
-    struct history_ask ask = {.node = h_nodes[node],
-                              .devices = h_devices,
-                              .metrics = h_metrics,
-                              .n_devices = H_DEVICES,
-                              .n_metrics = H_METRICS,
-                              .from_ms = from,
-                              .to_ms = to,
-                              .step_ms = step,
-                              .tier = tier};
+    struct bins_query ask = {.node = h_nodes[node],
+                             .devices = h_devices,
+                             .metrics = h_metrics,
+                             .n_devices = H_DEVICES,
+                             .n_metrics = H_METRICS,
+                             .from_ms = from,
+                             .to_ms = to,
+                             .step_ms = step,
+                             .tier = tier};
     struct history h;
     struct err err = {0};
 

@@ -109,10 +109,10 @@ static inline bool mem_is(const struct archive_name *n, const struct mem_value *
     return behind && before && strcmp(n->node, v->node) == 0;
 }
 
-static inline void mem_give(const struct archive_ask *k, size_t ask, const struct mem_value *v,
+static inline void mem_give(const struct archive_query *k, size_t ask, const struct mem_value *v,
                             const struct archive_out *out)
 {
-    const struct history_ask *a = k->ask;
+    const struct bins_query *a = k->ask;
     struct part_bin p = {{1, v->v, v->v, v->v, v->v}, v->at_ms};
 
     for (size_t i = 0; i < k->n_names; i++)
@@ -122,7 +122,7 @@ static inline void mem_give(const struct archive_ask *k, size_t ask, const struc
                     out->each(out->arg, ask, d * a->n_metrics + m, (size_t)((v->at_ms - k->from_ms) / a->step_ms), &p);
 }
 
-static inline int mem_bins(struct archive *a, const struct archive_ask *v, size_t n, const struct archive_out *out,
+static inline int mem_bins(struct archive *a, const struct archive_query *v, size_t n, const struct archive_out *out,
                            struct err *err)
 {
     struct mem_archive *x = (struct mem_archive *)a;

@@ -36,7 +36,7 @@ static void headers_decide_how_long_to_wait(void **unused)
         pace_init(&p, 0);
         p.limit = 1000;
         pace_sent(&p, 5000 - cases[i].since_ms);
-        pace_told(&p, 5000, str_of(cases[i].remaining), str_of(cases[i].reset));
+        pace_update(&p, 5000, str_of(cases[i].remaining), str_of(cases[i].reset));
         assert_in_range(pace_wait(&p, 5000, cases[i].under_way), cases[i].min, cases[i].max);
     }
 }
@@ -62,7 +62,7 @@ static void where_nothing_remains_nobody_asks_until_the_reset(void **unused)
     pace_parts_init(&p, 0);
     pace_parts_sent(&p, 1, 1000);
     pace_parts_back(&p, 1);
-    pace_parts_told(&p, 1, 1000, str_of("0"), str_of("30.0"));
+    pace_parts_update(&p, 1, 1000, str_of("0"), str_of("30.0"));
     for (uint64_t part = 0; part < 3; part++) {
         assert_int_equal(pace_parts_wait(&p, part, 1000), 30050); /* of one host, whichever project */
         assert_int_equal(pace_parts_wait(&p, part, 30000), 1050);
@@ -71,7 +71,7 @@ static void where_nothing_remains_nobody_asks_until_the_reset(void **unused)
     pace_parts_sent(&p, 2, 31050); /* one goes first: what it is told counts for all */
     assert_int_equal(pace_parts_wait(&p, 1, 31060), 9990);
     pace_parts_back(&p, 2);
-    pace_parts_told(&p, 2, 31200, str_of("500"), str_of("60.0"));
+    pace_parts_update(&p, 2, 31200, str_of("500"), str_of("60.0"));
     assert_int_equal(pace_parts_wait(&p, 1, 31200), 0);
     pace_parts_fini(&p);
 }
@@ -83,11 +83,11 @@ static void where_one_of_parts_counted_apart_is_empty_nobody_asks_either(void **
     pace_parts_init(&p, 0);
     p.known = true;
     p.one = false;
-    pace_parts_told(&p, 2, 1000, str_of("500"), str_of("60.0"));
-    pace_parts_told(&p, 1, 1000, str_of("60"), str_of("60.0"));
+    pace_parts_update(&p, 2, 1000, str_of("500"), str_of("60.0"));
+    pace_parts_update(&p, 1, 1000, str_of("60"), str_of("60.0"));
     assert_int_equal(pace_parts_wait(&p, 2, 1000), 0);
-    pace_parts_told(&p, 1, 2000, str_of("0"), str_of("8.0")); /* this is when, not the minute of the one before */
-    pace_parts_told(&p, 2, 3000, str_of("499"), str_of("58.0"));
+    pace_parts_update(&p, 1, 2000, str_of("0"), str_of("8.0")); /* this is when, not the minute of the one before */
+    pace_parts_update(&p, 2, 3000, str_of("499"), str_of("58.0"));
     for (uint64_t part = 1; part < 4; part++) {
         assert_int_equal(pace_parts_wait(&p, part, 3000), 7050);
         assert_int_equal(pace_parts_wait(&p, part, 10050), 0);
@@ -101,9 +101,9 @@ static void what_is_told_of_a_window_counts_until_that_one_is_over(void **unused
     struct pace p;
     (void)unused;
     pace_init(&p, 0);
-    pace_told(&p, 1000, str_of("59"), str_of("0.900"));
+    pace_update(&p, 1000, str_of("59"), str_of("0.900"));
     pace_sent(&p, 1700);
-    pace_told(&p, 1800, str_of("20"), str_of("0.700")); /* until 2500, not until 1950 */
+    pace_update(&p, 1800, str_of("20"), str_of("0.700")); /* until 2500, not until 1950 */
     assert_true(pace_wait(&p, 2000, 0) > 0);
     assert_int_equal(pace_wait(&p, 2551, 0), 0);
 }
@@ -115,13 +115,13 @@ static void answers_that_were_overtaken_say_nothing_of_what_one_costs(void **unu
     struct pace p;
     (void)unused;
     pace_init(&p, 0);
-    pace_told(&p, 1000, str_of("50"), str_of("60.0"));
+    pace_update(&p, 1000, str_of("50"), str_of("60.0"));
     for (int i = 51; i < 100; i++) {
         snprintf(left, sizeof(left), "%d", i);
-        pace_told(&p, 1000, str_of(left), str_of("60.0"));
+        pace_update(&p, 1000, str_of(left), str_of("60.0"));
     }
     pace_sent(&p, 1000);
-    pace_told(&p, 1000, str_of("49"), str_of("60.0"));
+    pace_update(&p, 1000, str_of("49"), str_of("60.0"));
     assert_int_equal(pace_wait(&p, 1000, 49), 10000); /* all that is left is under way */
 }
 
@@ -155,7 +155,7 @@ static void what_a_server_gives_is_used_and_never_overdrawn(void **unused)
                     snprintf(a, sizeof(a), "%.1f", left);
                     snprintf(b, sizeof(b), "%.1f", (double)((end - now + 99) / 100) / 10);
                     back[k--] = back[--n];
-                    pace_told(&p, now, str_of(a), str_of(b));
+                    pace_update(&p, now, str_of(a), str_of(b));
                 }
             while (n < 32 && pace_wait(&p, now, n) == 0) {
                 pace_sent(&p, now);
@@ -196,7 +196,7 @@ static void projects_counted_apart_or_together_are_both_paced(void **unused)
                     snprintf(a, sizeof(a), "%d", told[k]);
                     snprintf(b, sizeof(b), "%d", (int)((end[q] - now + 999) / 1000));
                     pace_parts_back(&p, (uint64_t)part[k]);
-                    pace_parts_told(&p, (uint64_t)part[k], now, str_of(a), str_of(b));
+                    pace_parts_update(&p, (uint64_t)part[k], now, str_of(a), str_of(b));
                     n--;
                     back[k] = back[n];
                     part[k] = part[n];

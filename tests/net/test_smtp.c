@@ -11,19 +11,19 @@
 static void a_question_comes_back_as_it_was(void **unused)
 {
     static const char *const to[] = {"a@x", "b@x", NULL};
-    struct smtp_ask k = {.url = "smtps://h:465",
-                         .user = "u v",
-                         .password = "p w ",
-                         .from = "m@x",
-                         .to = to,
-                         .mail = STR("Subject: x\r\n\r\nmail\nto you\n"),
-                         .timeout_ms = 5000};
-    struct smtp_ask_text t = {0};
+    struct smtp_request k = {.url = "smtps://h:465",
+                             .user = "u v",
+                             .password = "p w ",
+                             .from = "m@x",
+                             .to = to,
+                             .mail = STR("Subject: x\r\n\r\nmail\nto you\n"),
+                             .timeout_ms = 5000};
+    struct smtp_request_text t = {0};
     AUTO_BUF b = BUF_INIT(SMTP_ASK_MAX);
 
     (void)unused;
-    assert_int_equal(smtp_ask_write(&b, &k), 0);
-    assert_int_equal(smtp_ask_read(b.p, b.len, &t), 0);
+    assert_int_equal(smtp_request_write(&b, &k), 0);
+    assert_int_equal(smtp_request_read(b.p, b.len, &t), 0);
     assert_string_equal(t.k.url, "smtps://h:465");
     assert_string_equal(t.k.user, "u v");
     assert_string_equal(t.k.password, "p w ");
@@ -47,16 +47,16 @@ static void what_is_no_question_is_refused(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO_FREE char *copy = mem_str(cases[i]);
-        struct smtp_ask_text t;
-        assert_int_equal(smtp_ask_read(copy, strlen(copy), &t), -EBADMSG);
+        struct smtp_request_text t;
+        assert_int_equal(smtp_request_read(copy, strlen(copy), &t), -EBADMSG);
     }
     AUTO_BUF many = BUF_INIT(65536);
-    struct smtp_ask_text t;
+    struct smtp_request_text t;
     buf_adds(&many, "url x\nfrom a\ntimeout 1\n");
     for (int i = 0; i <= SMTP_TO_MAX; i++)
         buf_adds(&many, "to b\n");
     buf_adds(&many, "mail\n");
-    assert_int_equal(smtp_ask_read(many.p, many.len, &t), -EBADMSG);
+    assert_int_equal(smtp_request_read(many.p, many.len, &t), -EBADMSG);
 }
 
 static void m3_each_receiver_is_accounted_for(void **unused)

@@ -127,7 +127,7 @@ static void keys_that_are_taken_are_not_advised_again(void **unused)
 
 /* ---- its life ---- */
 
-struct heard {
+struct slack_event {
     struct event_base *loop;
     struct ssh *ssh;
     size_t lines, longest, stop_after, bytes_after, bytes;
@@ -137,7 +137,7 @@ struct heard {
 
 static void on_line(void *arg, struct str line)
 {
-    struct heard *h = arg;
+    struct slack_event *h = arg;
     h->lines++;
     h->longest = MAX(h->longest, line.len);
     snprintf(h->last, sizeof(h->last), "%.*s", (int)MIN(line.len, 60u), line.p);
@@ -151,14 +151,14 @@ static void on_line(void *arg, struct str line)
 
 static void on_bytes(void *arg, struct str bytes)
 {
-    struct heard *h = arg;
+    struct slack_event *h = arg;
     for (size_t i = 0; i < bytes.len && h->bytes < sizeof(h->raw) - 1; i++)
         h->raw[h->bytes++] = bytes.p[i];
 }
 
 static void on_ended(void *arg, const char *words, int status)
 {
-    struct heard *h = arg;
+    struct slack_event *h = arg;
     h->status = status;
     snprintf(h->words, sizeof(h->words), "%s", words);
     h->ended++;
@@ -176,7 +176,7 @@ static char *stand_in(const char *text)
     return path;
 }
 
-static void run(struct heard *h, const char *text, const char *script)
+static void run(struct slack_event *h, const char *text, const char *script)
 {
     static const struct ssh_calls calls = {on_line, on_bytes, on_ended};
     AUTO_FREE char *path = stand_in(text);
@@ -193,7 +193,7 @@ static void run(struct heard *h, const char *text, const char *script)
 
 static void lines_come_whole_and_its_end_is_told_once(void **unused)
 {
-    struct heard h = {0};
+    struct slack_event h = {0};
     (void)unused;
     run(&h,
         "#!/bin/sh\nIFS= read -r a; printf 'first %s\\nsec' \"$a\"; sleep 0.1; printf 'ond\\n'; echo 'Connection "
@@ -208,7 +208,7 @@ static void lines_come_whole_and_its_end_is_told_once(void **unused)
 
 static void bytes_come_as_they_are_once_asked_for(void **unused)
 {
-    struct heard h = {.bytes_after = 2};
+    struct slack_event h = {.bytes_after = 2};
     (void)unused;
     run(&h, "#!/bin/sh\nprintf 'one\\ntwo\\nth\\nr'; sleep 0.05; printf 'ee'; exit 97\n", "");
     assert_int_equal(h.lines, 2);
@@ -219,7 +219,7 @@ static void bytes_come_as_they_are_once_asked_for(void **unused)
 
 static void a_line_without_end_is_cut(void **unused)
 {
-    struct heard h = {0};
+    struct slack_event h = {0};
     (void)unused;
     run(&h, "#!/bin/sh\nhead -c 100000 /dev/zero | tr '\\0' x; echo; echo after\n", "");
     assert_int_equal(h.lines, 2);
@@ -229,7 +229,7 @@ static void a_line_without_end_is_cut(void **unused)
 
 static void one_that_is_stopped_says_nothing_more_and_ends(void **unused)
 {
-    struct heard h = {.stop_after = 3};
+    struct slack_event h = {.stop_after = 3};
     (void)unused;
     run(&h, "#!/bin/sh\ntrap '' TERM\nwhile :; do echo x; done\n", "");
     assert_int_equal(h.lines, 3);

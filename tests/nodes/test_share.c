@@ -80,19 +80,19 @@ static int hear(struct hub *h, struct str body)
 static void tell(struct hub *h, const struct sender *s, const struct store_batch *b, const struct batch *decoded,
                  bool events, int64_t now_ms)
 {
-    nodes_tell(h,
-               &(struct taken){.key = s->key,
-                               .address = "192.0.2.7",
-                               .hello = buf_str(&s->hello),
-                               .n_frames = 1,
-                               .frames = &(struct frame){.type = FRAME_BATCH},
-                               .n_batches = 1,
-                               .batches = b,
-                               .peer = peers_find(h->peers, s->key),
-                               .n = live_find(h->live, s->key),
-                               .events = events,
-                               .batch = decoded},
-               now_ms);
+    nodes_share(h,
+                &(struct ingest_request){.key = s->key,
+                                         .address = "192.0.2.7",
+                                         .hello = buf_str(&s->hello),
+                                         .n_frames = 1,
+                                         .frames = &(struct frame){.type = FRAME_BATCH},
+                                         .n_batches = 1,
+                                         .batches = b,
+                                         .peer = peers_find(h->peers, s->key),
+                                         .n = live_find(h->live, s->key),
+                                         .events = events,
+                                         .batch = decoded},
+                now_ms);
 }
 
 static int64_t util_of(const struct hub *h, const struct sender *s)
@@ -187,7 +187,7 @@ static void what_was_taken_is_what_is_told(void **unused)
     say(h, &s, 1, true, &out);
     assert_int_equal(hear(h, buf_str(&out)), 200);
     struct store_batch b = {.node = s.key, .facts = s.facts_id, .shift_ms = -250, .bytes = buf_str(&s.batch)};
-    nodes_tell_others(h, true);
+    share_enable(h, true);
     tell(h, &s, &b, NULL, false, 1000);
     nodes_take_shared(h, false, &again);
     struct rd r = rd_of(again.p, again.len);
@@ -228,7 +228,7 @@ static void where_nobody_looks_values_alone_are_told_with_every_second_batch(voi
     say(h, &s, 1, true, &out);
     assert_int_equal(hear(h, buf_str(&out)), 200);
     struct store_batch b = {.node = s.key, .facts = s.facts_id, .at_ms = at_ms, .bytes = buf_str(&s.batch)};
-    nodes_tell_others(h, true);
+    share_enable(h, true);
     static const struct {
         int64_t after_ms; /* of the one before */
         bool events, state, all, want;
@@ -271,7 +271,7 @@ static void what_is_told_where_nobody_looks_is_shown(void **unused)
     struct store_batch b = {.node = s.key, .facts = s.facts_id, .bytes = buf_str(&s.batch)};
     assert_int_equal(wire_one(buf_str(&s.batch), &f, NULL), 0);
     assert_int_equal(wire_batch(h->dec, &f, &decoded, NULL), 0);
-    nodes_tell_others(h, true);
+    share_enable(h, true);
     tell(h, &s, &b, &decoded, false, clock_wall_ms());
     nodes_take_shared(h, false, &told);
     assert_null(memmem(told.p, told.len, s.batch.p, s.batch.len)); /* not the batch as it came */

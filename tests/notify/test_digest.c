@@ -44,7 +44,7 @@ static void all_are_in_it_in_their_order(void **unused)
     assert_string_equal(three->html, "");
     assert_int_equal(three->id, 7);
     assert_int_equal(three->kind, MESSAGE_NOTICE);
-    assert_true(digest_takes(three));
+    assert_true(digest_accepts(three));
 
     /* one of a digest and another: four, not two */
     const struct message *more[] = {three, v[3]};
@@ -93,7 +93,7 @@ static void answers_and_reports_stand_for_themselves(void **unused)
                  {{.kind = MESSAGE_FIRED, .thread = "", .n_files = 1, .files = &file}, false}};
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-        assert_int_equal(digest_takes(&cases[i].m), cases[i].takes);
+        assert_int_equal(digest_accepts(&cases[i].m), cases[i].takes);
 }
 
 TESTS(cmocka_unit_test(all_are_in_it_in_their_order), cmocka_unit_test(what_does_not_fit_stays),

@@ -60,7 +60,7 @@ static void put_messages(struct hub *h, const char *channel, int64_t now_ms)
 }
 
 /* The title of the next that is sent, which ends as told. */
-static const char *next_sent(struct hub *h, int64_t now_ms, enum carried_how how, char title[80])
+static const char *next_sent(struct hub *h, int64_t now_ms, enum delivery_result how, char title[80])
 {
     while (!n_under_way) { /* it keeps its pace by a clock of its own */
         notify_feature.tick(h->outbox, now_ms);
@@ -69,7 +69,7 @@ static const char *next_sent(struct hub *h, int64_t now_ms, enum carried_how how
     struct load l = under_way[0];
     n_under_way = 0;
     mem_copy_str(title, 80, l.title);
-    l.done(l.arg, &(struct carried){.how = how, .error = how == CARRIED_SENT ? NULL : "no"});
+    l.done(l.arg, &(struct delivery_state){.how = how, .error = how == CARRIED_SENT ? NULL : "no"});
     return title;
 }
 

@@ -437,7 +437,7 @@ static void a_bare_word_is_whatever_fits_and_it_is_said_which(void **unused)
             filter_see(f, c->v.nodes[k], c->v.at_ms, &kinds);
         matches(&c->v, f, &b);
         assert_string_equal(b.p, cases[i].found);
-        assert_int_equal(filter_say(f, &kinds, said), cases[i].odd);
+        assert_int_equal(filter_describe(f, &kinds, said), cases[i].odd);
         assert_string_equal(said, cases[i].said);
     }
     cluster_free(c);

@@ -13,7 +13,7 @@
 #define GIB ((int64_t)1 << 30)
 #define MIB ((int64_t)1 << 20)
 
-struct told {
+struct notified {
     size_t n;
     uint16_t kind[64];
     char text[64][160];
@@ -22,7 +22,7 @@ struct told {
 
 static void note_event(void *arg, const struct node_now *n, const struct node_event *e)
 {
-    struct told *t = arg;
+    struct notified *t = arg;
 
     assert_non_null(n);
     if (t->n < ARRAY_LEN(t->kind)) {
@@ -446,7 +446,7 @@ static void custom_metrics_are_kept_beside(void **unused)
 
 static void a_silent_node_goes_down_and_comes_back(void **unused)
 {
-    struct told t = {0};
+    struct notified t = {0};
     struct live *l = live_new(NULL, note_event, &t);
     struct node_now *n = node_with_gpus(l, "k1", NOW);
 
@@ -509,7 +509,7 @@ static void a_hub_that_was_away_shows_what_it_knew_and_gives_a_chance(void **unu
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct told t = {0};
+        struct notified t = {0};
         struct live *l = live_new(NULL, note_event, &t);
         struct device_fact d;
         struct node_fact f = {.n_devices = 1, .devices = &d};
@@ -550,7 +550,7 @@ static void a_hub_that_was_away_shows_what_it_knew_and_gives_a_chance(void **unu
 
 static void a_node_read_back_is_waited_for(void **unused)
 {
-    struct told t = {0};
+    struct notified t = {0};
     struct live *l = live_new(NULL, note_event, &t);
     struct node_now *n = live_node(l, "k1", "dgx1", 0);
 
@@ -651,7 +651,7 @@ static void a_clock_that_is_off_is_measured_and_told_once(void **unused)
         size_t events;
     } cases[] = {{0, 0, 1},         {5000, 0, 1},      {-5000, 0, 1},     {-9000, -9000, 1}, {0, 0, 1},
                  {61000, 61000, 1}, {61500, 61500, 2}, {61000, 61000, 2}, {-1000, 0, 2},     {INT64_MIN, -NOW, 2}};
-    struct told t = {0};
+    struct notified t = {0};
     struct live *l = live_new(NULL, note_event, &t);
     struct node_now *n = live_node(l, "k", "n", NOW);
 
@@ -793,7 +793,7 @@ static void a_split_gpu_is_what_its_instances_are(void **unused)
     live_batch(l, n, &b, 0, NOW);
     assert_int_equal(n->devices[0].state, DEV_BUSY);
     assert_string_equal(n->devices[0].reason, "1 MIG instance working");
-    assert_ptr_equal(live_gpu_twin(l, "MIG-2", NULL, NOW), n);
+    assert_ptr_equal(live_find_dup_gpu(l, "MIG-2", NULL, NOW), n);
     assert_int_equal(n->devices[1].state, DEV_FREE);
     assert_int_equal(n->devices[2].state, DEV_BUSY);
     at += 61000;
@@ -821,14 +821,14 @@ static void a_node_that_is_joined_takes_the_silent_ones_place(void **unused)
     assert_true(live_silent(old, NOW + 60000));
     set_device(&d[0], "GPU-a", 0);
     set_device(&d[1], "GPU-x", 1);
-    assert_false(live_brings_gpus(old, &f)); /* one of two moved: not the same node */
+    assert_false(live_has_gpus_of(old, &f)); /* one of two moved: not the same node */
     set_device(&d[1], "GPU-b", 1);
-    assert_true(live_brings_gpus(old, &f));
+    assert_true(live_has_gpus_of(old, &f));
     struct node_now *heir = live_node(l, "new", "fresh", NOW + 60000);
     live_facts(l, heir, 1, &f, NOW + 60000);
-    assert_ptr_equal(live_gpu_twin(l, "GPU-a", heir, NOW + 60000), old);
-    assert_ptr_equal(live_gpu_twin(l, "GPU-a", old, NOW + 60000), heir);
-    live_set_was(l, heir, old, NOW + 60000);
+    assert_ptr_equal(live_find_dup_gpu(l, "GPU-a", heir, NOW + 60000), old);
+    assert_ptr_equal(live_find_dup_gpu(l, "GPU-a", old, NOW + 60000), heir);
+    live_set_replaced(l, heir, old, NOW + 60000);
     assert_string_equal(heir->was, "big");
     const struct node_now *on;
     assert_non_null(live_find_device(l, STR("GPU-a"), &on));
@@ -838,7 +838,7 @@ static void a_node_that_is_joined_takes_the_silent_ones_place(void **unused)
     assert_ptr_equal(live_find(l, "big"), heir);
     assert_true(heir->maintenance);
     assert_int_equal(live_count(l), 1);
-    assert_null(live_gpu_twin(l, "GPU-a", heir, NOW + 60000));
+    assert_null(live_find_dup_gpu(l, "GPU-a", heir, NOW + 60000));
     assert_string_equal(heir->was, "");
     live_rename_gpu(l, heir, "GPU-a", "GPU-a~2");
     assert_true(live_has_gpu(l, "GPU-a~2"));

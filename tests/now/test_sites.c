@@ -26,7 +26,7 @@ static const char *names(struct live *l, bool sites)
     static char out[256];
     struct view v;
 
-    view_of(l, &(struct view_ask){.sites = sites}, NOW, &v);
+    view_of(l, &(struct view_query){.sites = sites}, NOW, &v);
     out[0] = 0;
     for (size_t i = 0; i < v.n; i++)
         snprintf(out + strlen(out), sizeof(out) - strlen(out), "%s%s", i ? " " : "", v.nodes[i]->name);
@@ -81,8 +81,8 @@ static void who_is_not_on_a_new_list_is_gone(void **unused)
     assert_string_equal(names(l, true), "a/renamed b/one");
     assert_null(live_any(l, "a/two"));
     uint64_t version = live_version(l);
-    site_gone(l, "b/1");
-    site_gone(l, "b/7");
+    site_removed(l, "b/1");
+    site_removed(l, "b/7");
     assert_int_not_equal(live_version(l), version);
     assert_string_equal(names(l, true), "a/renamed");
     assert_int_equal(s->n, 1);

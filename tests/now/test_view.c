@@ -26,7 +26,7 @@ static void a_view_has_what_was_asked_for(void **unused)
     live_node(l, "k2", "dgx2", NOW);
     live_admin(l, live_node(l, "k3", "attic", NOW), NULL, true, false);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct view_ask ask = {.node = cases[i].node, .all = cases[i].all, .demo = true, .reader = "kim"};
+        struct view_query ask = {.node = cases[i].node, .all = cases[i].all, .demo = true, .reader = "kim"};
         struct view v = {.n = 77};
 
         assert_int_equal(view_of(l, &ask, NOW, &v), cases[i].want);

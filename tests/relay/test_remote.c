@@ -19,7 +19,7 @@
 
 #define WALL 1794737172345ll
 
-static enum remote_news line(struct remote *r, const char *s, int64_t mono_ms)
+static enum remote_event line(struct remote *r, const char *s, int64_t mono_ms)
 {
     return remote_line(r, str_of(s), mono_ms);
 }
@@ -152,9 +152,10 @@ static void what_is_wrong_is_told_in_its_own_words(void **unused)
     remote_begin(r, 0);
     line(r, "G NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", 0);
     assert_int_equal(line(r, "E", 0), REMOTE_FAILED);
-    assert_string_equal(remote_why(r), "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.");
+    assert_string_equal(remote_error(r),
+                        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.");
     remote_begin(r, 0);
-    assert_string_equal(remote_why(r), "");
+    assert_string_equal(remote_error(r), "");
     assert_int_equal(line(r, "X there is no nvidia-smi", 0), REMOTE_FAILED);
     line(r, "L 1.5 1 1", 0);
     assert_int_equal(line(r, "T", 0), REMOTE_TICK);
@@ -174,12 +175,12 @@ static void silence_is_noticed_once_and_ends_with_an_answer(void **unused)
     assert_int_equal(remote_wait(r, 60000), REMOTE_NONE); /* the first answer may take its time */
     assert_int_equal(remote_wait(r, 71000), REMOTE_FAILED);
     assert_true(remote_hung(r));
-    assert_string_equal(remote_why(r), "nvidia-smi has not answered for 71 s");
+    assert_string_equal(remote_error(r), "nvidia-smi has not answered for 71 s");
     assert_int_equal(remote_wait(r, 72000), REMOTE_NONE);
     line(r, "G index, count, uuid", 73000);
     assert_int_equal(line(r, "G 0, 1, GPU-a", 73000), REMOTE_TICK);
     assert_false(remote_hung(r));
-    assert_string_equal(remote_why(r), "");
+    assert_string_equal(remote_error(r), "");
     assert_int_equal(remote_wait(r, 73000 + 26000), REMOTE_FAILED);
     remote_free(r);
 }
@@ -625,7 +626,7 @@ static void a_machine_without_gpus_tells_of_itself(void **unused)
     struct shell sh = shell_start(dir, buf_str(&script));
     run_until(r, &sh, &got, node_alone);
     assert_true(remote_bare(r));
-    assert_string_equal(remote_why(r), "there is no nvidia-smi, and no AMD or Intel GPU");
+    assert_string_equal(remote_error(r), "there is no nvidia-smi, and no AMD or Intel GPU");
     remove_all(dir);
     reading_fini(&got);
     remote_free(r);

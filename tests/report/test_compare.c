@@ -50,26 +50,26 @@ struct seen_row {
     int64_t from_ms, until_ms;
 };
 
-struct scene {
+struct alert_input {
     struct people *people;
     struct zone *zone;
     struct past_source past;
-    struct runs_ask ask;
+    struct runs_query ask;
     struct runs seen;
     struct comparison got;
     int64_t util, work, tensor; /* 0.01 %; -1: not measured; tensor: of every other GPU */
 };
 
-static int64_t value_of(const struct scene *s, const char *metric, size_t device)
+static int64_t value_of(const struct alert_input *s, const char *metric, size_t device)
 {
     if (strcmp(metric, "work") == 0)
         return s->work;
     return strcmp(metric, "tensor_active") != 0 ? s->util : device % 2 ? -1 : s->tensor;
 }
 
-static int even_history(struct store *store, const struct history_ask *ask, struct history *ret, struct err *err)
+static int even_history(struct store *store, const struct bins_query *ask, struct history *ret, struct err *err)
 {
-    struct scene *s = (struct scene *)store;
+    struct alert_input *s = (struct alert_input *)store;
     (void)err;
     *ret =
         (struct history){.from_ms = ask->from_ms, .step_ms = ask->step_ms, .n_series = ask->n_devices * ask->n_metrics};
@@ -90,16 +90,16 @@ static bool always(void *arg)
     return true;
 }
 
-static void scene_open(struct scene *s, const struct seen_row *rows, size_t n)
+static void scene_open(struct alert_input *s, const struct seen_row *rows, size_t n)
 {
-    *s = (struct scene){.people = programme(), .zone = zone_utc(), .util = 5000, .work = -1, .tensor = -1};
-    s->ask = (struct runs_ask){.people = s->people,
-                               .zone = s->zone,
-                               .from = DAY,
-                               .to = DAY + 1,
-                               .past = &s->past,
-                               .util = true,
-                               .spans = true};
+    *s = (struct alert_input){.people = programme(), .zone = zone_utc(), .util = 5000, .work = -1, .tensor = -1};
+    s->ask = (struct runs_query){.people = s->people,
+                                 .zone = s->zone,
+                                 .from = DAY,
+                                 .to = DAY + 1,
+                                 .past = &s->past,
+                                 .util = true,
+                                 .spans = true};
     s->past = (struct past_source){.store = (struct store *)s, .history = even_history};
     s->seen.n_hosts = ARRAY_LEN(hosts);
     s->seen.hosts = hosts;
@@ -115,7 +115,7 @@ static void scene_open(struct scene *s, const struct seen_row *rows, size_t n)
         }
 }
 
-static void scene_close(struct scene *s)
+static void scene_close(struct alert_input *s)
 {
     comparison_fini(&s->got);
     free(s->seen.spans);
@@ -139,7 +139,7 @@ static struct run_day claim(const char *id, const char *host, const char *user, 
                             .until_ms = to_ms - MIN_MS};
 }
 
-static void compare(struct scene *s, const struct run_day *said, size_t n)
+static void compare(struct alert_input *s, const struct run_day *said, size_t n)
 {
     struct err err = {0};
     comparison_fini(&s->got);
@@ -149,7 +149,7 @@ static void compare(struct scene *s, const struct run_day *said, size_t n)
     assert_int_equal(r, 0);
 }
 
-static const struct claim *found(const struct scene *s, const char *id)
+static const struct claim *found(const struct alert_input *s, const char *id)
 {
     for (size_t i = 0; i < s->got.n; i++)
         if (strcmp(s->got.v[i].id, id) == 0)
@@ -167,7 +167,7 @@ static void a_run_is_joined_by_host_person_and_time(void **unused)
         const char *host, *user;
         int32_t gpus;
         int from, to;
-        enum claim_why why;
+        enum claim_reason why;
         int64_t held; /* GPU-hours */
     } cases[] = {
         {"gpu01", "kim", 4, 9, 12, WHY_AGREES, 12},
@@ -193,7 +193,7 @@ static void a_run_is_joined_by_host_person_and_time(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct seen_row rows[ARRAY_LEN(seen)];
-        struct scene s;
+        struct alert_input s;
         for (size_t k = 0; k < ARRAY_LEN(seen); k++) {
             rows[k] = seen[k];
             rows[k].from_ms = at(8, 0);
@@ -217,7 +217,7 @@ static void held_gpus_that_do_nothing_are_idle_and_unmeasured_ones_are_not(void 
 {
     static const struct {
         int64_t util;
-        enum claim_why why;
+        enum claim_reason why;
         int64_t busy_ms, measured_ms;
     } cases[] = {{0, WHY_IDLE, 0, 4 * HOUR_MS},
                  {400, WHY_IDLE, 4 * HOUR_MS / 25, 4 * HOUR_MS},
@@ -227,7 +227,7 @@ static void held_gpus_that_do_nothing_are_idle_and_unmeasured_ones_are_not(void 
     struct run_day r = claim("x", "gpu01", "kim", 4, at(9, 0), at(10, 0));
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct scene s;
+        struct alert_input s;
         scene_open(&s, &row, 1);
         s.util = cases[i].util;
         compare(&s, &r, 1);
@@ -244,7 +244,7 @@ static void what_the_gpus_of_a_run_really_did_is_told_where_it_is_known(void **u
     struct run_day r = claim("x", "gpu01", "kim", 4, at(9, 0), at(10, 0));
     (void)unused;
     for (int known = 0; known < 2; known++) {
-        struct scene s;
+        struct alert_input s;
         scene_open(&s, &row, 1);
         s.work = known ? 2500 : -1;
         s.tensor = known ? 5000 : -1; /* of two of the four */
@@ -267,7 +267,7 @@ static void runs_of_one_person_share_what_is_there(void **unused)
                              claim("b", "gpu01", "kim", 8, at(10, 0), at(12, 0)),
                              claim("c", "gpu01", "kim", 4, at(13, 0), at(14, 0)),
                              claim("d", "gpu01", "kim", 4, at(13, 0), at(14, 0))};
-    struct scene s;
+    struct alert_input s;
     (void)unused;
     scene_open(&s, &row, 1);
     compare(&s, said, ARRAY_LEN(said));
@@ -290,7 +290,7 @@ static void a_run_over_several_nodes_has_its_persons_gpus_on_the_others(void **u
                              claim("huge", "gpu01", "kim", 24, at(13, 0), at(14, 0)),
                              claim("main", "gpu01", "kim", 16, at(15, 0), at(16, 0)),
                              claim("there", "gpu02", "kim", 6, at(15, 0), at(16, 0))};
-    struct scene s;
+    struct alert_input s;
     (void)unused;
     scene_open(&s, rows, ARRAY_LEN(rows));
     compare(&s, said, ARRAY_LEN(said));
@@ -308,7 +308,7 @@ static void gpus_that_two_processes_are_on_count_once(void **unused)
 {
     struct seen_row rows[] = {{0, 0, 4, "kim", at(8, 0), at(18, 0)}, {0, 0, 4, "kim-acme", at(9, 30), at(18, 0)}};
     struct run_day r = claim("x", "gpu01", "kim", 8, at(9, 0), at(12, 0));
-    struct scene s;
+    struct alert_input s;
     (void)unused;
     scene_open(&s, rows, ARRAY_LEN(rows));
     compare(&s, &r, 1);
@@ -321,7 +321,7 @@ static void only_what_is_in_the_tables_is_compared(void **unused)
 {
     struct seen_row row = {0, 0, 8, "kim", at(0, 0), at(40, 0)};
     struct run_day said[7];
-    struct scene s;
+    struct alert_input s;
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(said); i++)
         said[i] = claim("x", "gpu01", "kim", 1, at(9, 0), at(10, 0));
@@ -371,7 +371,7 @@ static void nothing_is_dealt_out_twice(void **unused)
     for (int round = 0; round < (getenv("MUSTER_SAN") ? 60 : 200); round++) {
         struct seen_row rows[12];
         struct run_day said[ARRAY_LEN(ids)];
-        struct scene s;
+        struct alert_input s;
         int64_t held = 0, dealt = 0;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
             uint32_t first = some(&x, 8), n = 1 + some(&x, 8 - first), host = some(&x, 3);
@@ -417,7 +417,7 @@ static void it_stops_when_told_to(void **unused)
     static struct run_day said[3000];
     struct comparison none = {0};
     struct err err = {0};
-    struct scene s;
+    struct alert_input s;
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(said); i++)
         said[i] = claim("x", "gpu01", "kim", 1, at(9, 0), at(10, 0));
@@ -435,7 +435,7 @@ static void claims_without_measure_share_what_is_there(void **unused)
     struct seen_row row = {0, 0, 8, "kim", at(0, 0), at(23, 0)};
     struct run_day said[300];
     char ids[ARRAY_LEN(said)][8];
-    struct scene s;
+    struct alert_input s;
     int64_t held = 0;
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(said); i++) {

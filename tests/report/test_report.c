@@ -187,7 +187,7 @@ static void check(const struct report *r, const struct want *want, size_t n)
     assert_int_equal(r->n, n);
 }
 
-static void make(const struct report_ask *ask, struct report *ret)
+static void make(const struct report_query *ask, struct report *ret)
 {
     struct err err = {0};
     int r = report_make(ask, companies, ARRAY_LEN(companies), days, n_days, ret, &err);
@@ -245,7 +245,7 @@ static void the_daily_table_is_the_one_worked_by_hand(void **unused)
     };
     struct report r;
     (void)unused;
-    make(&(struct report_ask){.period = REPORT_DAILY, .from = april(29), .to = may(6), .week_start = SUNDAY}, &r);
+    make(&(struct report_query){.period = REPORT_DAILY, .from = april(29), .to = may(6), .week_start = SUNDAY}, &r);
     check(&r, want, ARRAY_LEN(want));
     assert_int_equal(r.unassigned, 240 * 8);          /* b0 on 30 April */
     assert_int_equal(r.not_counted, 60 * 8 + 60 * 8); /* b2, b3 */
@@ -264,7 +264,7 @@ static void the_weekly_table_is_the_one_worked_by_hand(void **unused)
     };
     struct report r;
     (void)unused;
-    make(&(struct report_ask){.period = REPORT_WEEKLY, .from = april(29), .to = may(6), .week_start = SUNDAY}, &r);
+    make(&(struct report_query){.period = REPORT_WEEKLY, .from = april(29), .to = may(6), .week_start = SUNDAY}, &r);
     check(&r, want, ARRAY_LEN(want));
     report_fini(&r);
 }
@@ -280,7 +280,7 @@ static void the_monthly_table_is_the_one_worked_by_hand(void **unused)
         {"Beta", 5, 1, {2015, 175, 690, 950, 342, 500, 3, 6, 11520, 2015, 250}},
         {"Gamma", 5, 1, {0, 0, 0, 0, 0, 0, 0, 3, 5760, 0, 0}},
     };
-    struct report_ask ask = {.period = REPORT_MONTHLY, .from = april(29), .to = may(6), .week_start = SUNDAY};
+    struct report_query ask = {.period = REPORT_MONTHLY, .from = april(29), .to = may(6), .week_start = SUNDAY};
     struct report r;
     (void)unused;
     make(&ask, &r);
@@ -312,7 +312,7 @@ static void the_overall_table_is_the_one_worked_by_hand(void **unused)
     };
     struct report r;
     (void)unused;
-    make(&(struct report_ask){.period = REPORT_OVERALL, .from = april(29), .to = may(6), .week_start = SUNDAY}, &r);
+    make(&(struct report_query){.period = REPORT_OVERALL, .from = april(29), .to = may(6), .week_start = SUNDAY}, &r);
     check(&r, want, ARRAY_LEN(want));
     report_fini(&r);
 }
@@ -353,10 +353,10 @@ static void the_summary_is_the_one_worked_by_hand(void **unused)
     };
     struct report r;
     (void)unused;
-    make(&(struct report_ask){.period = REPORT_SUMMARY, .from = may(3), .to = may(6), .week_start = SUNDAY}, &r);
+    make(&(struct report_query){.period = REPORT_SUMMARY, .from = may(3), .to = may(6), .week_start = SUNDAY}, &r);
     check_summary(&r, week, ARRAY_LEN(week));
     report_fini(&r);
-    make(&(struct report_ask){.period = REPORT_SUMMARY, .from = april(29), .to = may(6), .week_start = SUNDAY}, &r);
+    make(&(struct report_query){.period = REPORT_SUMMARY, .from = april(29), .to = may(6), .week_start = SUNDAY}, &r);
     check_summary(&r, all, ARRAY_LEN(all));
     report_fini(&r);
 }
@@ -365,7 +365,7 @@ static void the_summary_is_the_one_worked_by_hand(void **unused)
 
 static void one_company_is_the_same_rows_alone(void **unused)
 {
-    struct report_ask ask = {.period = REPORT_DAILY, .from = april(29), .to = may(6), .week_start = SUNDAY};
+    struct report_query ask = {.period = REPORT_DAILY, .from = april(29), .to = may(6), .week_start = SUNDAY};
     struct report all, one;
     struct err err = {0};
     (void)unused;
@@ -384,7 +384,7 @@ static void one_company_is_the_same_rows_alone(void **unused)
     ask.company = "Omega";
     assert_int_equal(report_make(&ask, companies, 4, days, n_days, &one, &err), -EINVAL);
     assert_string_equal(err.msg, "no company is called 'Omega'");
-    ask = (struct report_ask){.from = may(2), .to = may(1)};
+    ask = (struct report_query){.from = may(2), .to = may(1)};
     assert_int_equal(report_make(&ask, companies, 4, days, n_days, &one, &err), -EINVAL);
 }
 
@@ -422,11 +422,11 @@ static void a_day_of_23_or_25_hours_has_as_many(void **unused)
         struct company co =
             {.name = "A", .n_teams = 1, .teams = gamma_teams, .n_steps = 1, .steps = &step, .gpus_per_node = 8};
         struct run_day run = {.day = day, .gpus = 8, .team = "gamma", .run_id = "r"};
-        struct report_ask ask = {.period = REPORT_DAILY,
-                                 .from = day,
-                                 .to = day,
-                                 .day_minutes = berlin_minutes,
-                                 .arg = z};
+        struct report_query ask = {.period = REPORT_DAILY,
+                                   .from = day,
+                                   .to = day,
+                                   .day_minutes = berlin_minutes,
+                                   .arg = z};
         struct report r;
         run.minutes = run_minutes(0, INT64_MAX / 2, zone_date_ms(z, day), zone_date_ms(z, day + 1));
         assert_int_equal(run.minutes, cases[i].minutes);
@@ -495,7 +495,7 @@ static void runs_on_other_devices_of_a_host_do_not_overlap(void **unused)
     struct report r;
     struct err err;
     (void)unused;
-    assert_int_equal(report_make(&(struct report_ask){.period = REPORT_SUMMARY, .from = may(1), .to = may(1)}, &co, 1,
+    assert_int_equal(report_make(&(struct report_query){.period = REPORT_SUMMARY, .from = may(1), .to = may(1)}, &co, 1,
                                  runs, ARRAY_LEN(runs), &r, &err),
                      0);
     assert_int_equal(r.n, 1);
@@ -521,7 +521,7 @@ static void only_projects_that_are_included_count(void **unused)
     struct report r;
     struct err err;
     (void)unused;
-    assert_int_equal(report_make(&(struct report_ask){.period = REPORT_DAILY, .from = may(1), .to = may(1)}, &co, 1,
+    assert_int_equal(report_make(&(struct report_query){.period = REPORT_DAILY, .from = may(1), .to = may(1)}, &co, 1,
                                  runs, ARRAY_LEN(runs), &r, &err),
                      0);
     assert_int_equal(r.rows[0].total, 10);
@@ -538,7 +538,7 @@ static void nodes_without_gpus_are_used_by_nobody(void **unused)
     struct report r;
     struct err err;
     (void)unused;
-    assert_int_equal(report_make(&(struct report_ask){.period = REPORT_DAILY, .from = may(1), .to = may(1)}, &co, 1,
+    assert_int_equal(report_make(&(struct report_query){.period = REPORT_DAILY, .from = may(1), .to = may(1)}, &co, 1,
                                  &run, 1, &r, &err),
                      0);
     assert_int_equal(r.rows[0].total, 0);
@@ -566,7 +566,7 @@ static void what_was_never_pulled_or_could_not_be_read_is_told_by_row(void **unu
     static const struct {
         int unknown, stale;
     } want[] = {{1, 0}, {0, 6}, {0, 0}, {1, 0}, {1, 0}, {0, 0}, {0, 0}}; /* the 7th to the 1st */
-    struct report_ask ask = {.from = may(1), .to = may(7), .known = &known};
+    struct report_query ask = {.from = may(1), .to = may(7), .known = &known};
     struct report r;
     struct err err;
     (void)unused;
@@ -597,8 +597,8 @@ static void nobody_and_nothing_make_an_empty_table(void **unused)
     struct err err;
     (void)unused;
     for (int p = 0; p < REPORT_PERIODS; p++) {
-        assert_int_equal(report_make(&(struct report_ask){.period = (enum report_period)p, .from = 0, .to = 100}, NULL,
-                                     0, NULL, 0, &r, &err),
+        assert_int_equal(report_make(&(struct report_query){.period = (enum report_period)p, .from = 0, .to = 100},
+                                     NULL, 0, NULL, 0, &r, &err),
                          0);
         assert_int_equal(r.n, 0);
         report_fini(&r);
@@ -628,7 +628,7 @@ static void effective_hours_are_gpu_hours_times_work_where_it_is_known(void **un
          .work = {{25 * PERCENT_ONE, 480}, [WORK_TENSOR] = {50 * PERCENT_ONE, 240}}},
         {.day = 11, .minutes = 60, .gpus = 8, .team = "t", .run_id = "c"},
     };
-    struct report_ask ask = {.period = REPORT_DAILY, .from = 10, .to = 11};
+    struct report_query ask = {.period = REPORT_DAILY, .from = 10, .to = 11};
     struct report r;
     struct err err = {0};
     (void)unused;

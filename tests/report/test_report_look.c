@@ -30,13 +30,13 @@ static const struct run_day runs[] = {
 static char *look_at(enum report_period period, enum report_format format, enum headings headings, int width)
 {
     struct zone *z = zone_utc();
-    struct report_ask ask = {.period = period, .from = 20000, .to = 20001, .week_start = 6};
-    struct report_look look = {.format = format,
-                               .headings = headings,
-                               .zone = z,
-                               .week_start = 6,
-                               .now_ms = 1728200000000,
-                               .term = {.width = width}};
+    struct report_query ask = {.period = period, .from = 20000, .to = 20001, .week_start = 6};
+    struct report_style look = {.format = format,
+                                .headings = headings,
+                                .zone = z,
+                                .week_start = 6,
+                                .now_ms = 1728200000000,
+                                .term = {.width = width}};
     struct report r;
     struct reply rp = {0};
     struct err err = {0};
@@ -119,8 +119,8 @@ static char *both_at(enum report_period period, bool by_run, enum report_format 
 {
     struct run_day seen = runs[0];
     struct zone *z = zone_utc();
-    struct report_ask ask = {.period = period, .from = 20000, .to = 20001, .week_start = 6};
-    struct report_look look = {.format = format, .headings = headings, .zone = z, .week_start = 6};
+    struct report_query ask = {.period = period, .from = 20000, .to = 20001, .week_start = 6};
+    struct report_style look = {.format = format, .headings = headings, .zone = z, .week_start = 6};
     struct claim claims[] = {{.company = &companies[0],
                               .team = "t",
                               .project = "p",

@@ -42,7 +42,7 @@ static int each_record(void *arg, const struct store_each *e, struct err *err)
 
 /* Device "gN" is N0 % busy in the first half of an hour and 100 % in the second; its memory controller half of that,
  * its work a quarter. */
-static int some_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
+static int some_history(struct store *s, const struct bins_query *ask, struct history *ret, struct err *err)
 {
     struct world *w = (struct world *)s;
     (void)err;
@@ -94,15 +94,15 @@ static void read_runs_with(struct world *w, const struct zone *z, int from, int 
 {
     static const struct runs_node nodes[] = {{"k1", "n1", INT64_MAX}, {"k2", "n2", INT64_MAX}, {"k3", "n3", 0}};
     struct past_source past = past_of(w);
-    struct runs_ask ask = {.zone = z,
-                           .from = DAY + from,
-                           .to = DAY + to,
-                           .now_ms = now_ms,
-                           .graphics_mem = graphics_mem,
-                           .n_nodes = 3,
-                           .nodes = nodes,
-                           .past = &past,
-                           .util = true};
+    struct runs_query ask = {.zone = z,
+                             .from = DAY + from,
+                             .to = DAY + to,
+                             .now_ms = now_ms,
+                             .graphics_mem = graphics_mem,
+                             .n_nodes = 3,
+                             .nodes = nodes,
+                             .past = &past,
+                             .util = true};
     struct err err = {0};
     assert_int_equal(runs_of(&ask, &runs, &err), 0);
 }
@@ -456,7 +456,7 @@ static void it_stops_when_told_and_nothing_is_nothing(void **unused)
     struct world w = {procs, 1, .stopped = true};
     struct zone *z = zone_utc();
     struct past_source past = past_of(&w);
-    struct runs_ask ask = {.zone = z, .from = DAY, .to = DAY, .now_ms = NOW, .past = &past, .util = true};
+    struct runs_query ask = {.zone = z, .from = DAY, .to = DAY, .now_ms = NOW, .past = &past, .util = true};
     struct err err = {0};
     (void)unused;
     assert_int_equal(runs_of(&ask, &runs, &err), -ECANCELED);

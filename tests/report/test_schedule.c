@@ -68,7 +68,7 @@ static void reports_are_read(void **unused)
     assert_string_equal(v[1].team, "Y");
     assert_false(v[1].idle || v[1].chart);
     assert_true(v[2].status);
-    scheduled_what(&v[1], what);
+    scheduled_title(&v[1], what);
     assert_string_equal(what, "usage by company");
     assert_ptr_equal(schedules_find(b, "all"), &v[2]);
     assert_null(schedules_find(b, "none"));

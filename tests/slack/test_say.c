@@ -8,7 +8,7 @@
 #include "model/alert.h"
 #include "model/message.h"
 #include "people/people.h"
-#include "slack/say.h"
+#include "slack/dialog.h"
 #include "view_fixture.h"
 
 #define NOW_MS 1794700800000ll /* 2026-11-15 00:00 UTC */
@@ -19,23 +19,23 @@ static bool is_node(void *arg, struct str name)
     return str_eq(name, "dgx1") || str_eq(name, "dgx2") || str_eq(name, "gpu.lab");
 }
 
-static struct say *ask(const char *text, enum say_way way, const char *person, const struct say_conf *conf)
+static struct dialog *ask(const char *text, enum dialog_way way, const char *person, const struct dialog_conf *conf)
 {
-    return say_new(&(struct say_ask){.text = str_of(text),
-                                     .way = way,
-                                     .person = person,
-                                     .called = "U111",
-                                     .now_ms = NOW_MS,
-                                     .conf = conf,
-                                     .name = "lab",
-                                     .url = "https://gpus.lab",
-                                     .is_node = is_node});
+    return dialog_new(&(struct dialog_params){.text = str_of(text),
+                                              .way = way,
+                                              .person = person,
+                                              .called = "U111",
+                                              .now_ms = NOW_MS,
+                                              .conf = conf,
+                                              .name = "lab",
+                                              .url = "https://gpus.lab",
+                                              .is_node = is_node});
 }
 
 /* What is asked of the hub, or "" where nothing is, or "-" where nothing is said at all. */
-static void first_call(struct say *s, char *out, size_t size)
+static void first_call(struct dialog *s, char *out, size_t size)
 {
-    const struct say_call *c = s ? say_next(s) : NULL;
+    const struct dialog_call *c = s ? dialog_next_call(s) : NULL;
 
     snprintf(out, size, "%s%s%s%s%.*s", s ? "" : "-", c ? c->method : "", c ? " " : "", c ? c->target : "",
              c ? (int)c->body.len : 0, c ? c->body.p : "");
@@ -43,11 +43,11 @@ static void first_call(struct say *s, char *out, size_t size)
 
 static void ordinary_talk_is_not_answered_but_exact_keywords_are(void **unused)
 {
-    static const struct say_conf bang = {.prefix = "!",
-                                         .keywords = {"HOSTS", "ALL", "", "ALL_detail", "HELP", "WHERE"}};
-    static const struct say_conf off = {.prefix = "", .keywords = {"", "", "", "", "", ""}};
+    static const struct dialog_conf bang = {.prefix = "!",
+                                            .keywords = {"HOSTS", "ALL", "", "ALL_detail", "HELP", "WHERE"}};
+    static const struct dialog_conf off = {.prefix = "", .keywords = {"", "", "", "", "", ""}};
     static const struct {
-        const struct say_conf *conf;
+        const struct dialog_conf *conf;
         const char *text, *want;
     } cases[] = {
         {NULL, "HOSTS", "GET /?term=true&list=names"},
@@ -80,17 +80,17 @@ static void ordinary_talk_is_not_answered_but_exact_keywords_are(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         print_message("'%s'\n", cases[i].text);
-        struct say *s = ask(cases[i].text, SAY_TALK, "kim", cases[i].conf);
+        struct dialog *s = ask(cases[i].text, DIALOG_TALK, "kim", cases[i].conf);
         first_call(s, got, sizeof(got));
         assert_string_equal(got, cases[i].want);
-        say_free(s);
+        dialog_free(s);
     }
 }
 
 static void the_prefix_works_in_direct_messages(void **unused)
 {
-    static const struct say_conf bang = {.prefix = "!",
-                                         .keywords = {"HOSTS", "ALL", "", "ALL_detail", "HELP", "WHERE"}};
+    static const struct dialog_conf bang = {.prefix = "!",
+                                            .keywords = {"HOSTS", "ALL", "", "ALL_detail", "HELP", "WHERE"}};
     static const char *const same[][2] = {{"!free 4", "free 4"}, {"! who dgx1", "who dgx1"}, {"!", "help"}};
     static const struct {
         const char *text, *want;
@@ -102,57 +102,58 @@ static void the_prefix_works_in_direct_messages(void **unused)
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct say *s = ask(cases[i].text, SAY_TO_US, "kim", &bang);
+        struct dialog *s = ask(cases[i].text, DIALOG_TO_US, "kim", &bang);
         first_call(s, got, sizeof(got));
         assert_string_equal(got, cases[i].want);
-        say_free(s);
+        dialog_free(s);
     }
     for (size_t i = 0; i < ARRAY_LEN(same); i++) {
-        struct say *s = ask(same[i][0], SAY_TO_US, "kim", &bang), *t = ask(same[i][1], SAY_TO_US, "kim", &bang);
+        struct dialog *s = ask(same[i][0], DIALOG_TO_US, "kim", &bang),
+                      *t = ask(same[i][1], DIALOG_TO_US, "kim", &bang);
         first_call(s, got, sizeof(got));
         first_call(t, want, sizeof(want));
         assert_string_equal(got, want);
-        say_free(s);
-        say_free(t);
+        dialog_free(s);
+        dialog_free(t);
     }
 }
 
 static void a_list_is_a_file_with_the_old_name_and_title(void **unused)
 {
-    struct say *s = ask("ALL_cmd", SAY_TALK, "kim", NULL);
+    struct dialog *s = ask("ALL_cmd", DIALOG_TALK, "kim", NULL);
 
     (void)unused;
-    say_take(s, 0, STR("a table\n"));
-    assert_null(say_next(s));
-    const struct say_answer *a = say_answer(s);
+    dialog_add_reply(s, 0, STR("a table\n"));
+    assert_null(dialog_next_call(s));
+    const struct dialog_answer *a = dialog_answer(s);
     assert_int_equal(a->n_files, 1);
     assert_string_equal(a->files[0].name, "ALL_cmd.txt");
     assert_string_equal(a->files[0].title, "response: ALL_cmd");
     assert_true(str_eq(a->files[0].bytes, "a table\n"));
     assert_string_equal(a->text, "response: ALL_cmd");
-    say_free(s);
+    dialog_free(s);
 }
 
 static void strangers_are_told_how_to_be_known_and_read_where_that_is_open(void **unused)
 {
-    static const struct say_conf open = {.prefix = "",
-                                         .keywords = {"HOSTS", "ALL", "ALL_cmd", "ALL_detail", "HELP", "WHERE"},
-                                         .open = true};
+    static const struct dialog_conf open = {.prefix = "",
+                                            .keywords = {"HOSTS", "ALL", "ALL_cmd", "ALL_detail", "HELP", "WHERE"},
+                                            .open = true};
     char got[4096];
 
     (void)unused;
-    struct say *s = ask("HOSTS", SAY_TALK, NULL, NULL);
-    assert_null(say_next(s));
-    assert_true(say_answer(s)->refused && say_answer(s)->ephemeral);
-    assert_non_null(strstr(say_answer(s)->text, "`slack: U111`"));
-    say_free(s);
-    s = ask("HOSTS", SAY_TALK, NULL, &open);
+    struct dialog *s = ask("HOSTS", DIALOG_TALK, NULL, NULL);
+    assert_null(dialog_next_call(s));
+    assert_true(dialog_answer(s)->refused && dialog_answer(s)->ephemeral);
+    assert_non_null(strstr(dialog_answer(s)->text, "`slack: U111`"));
+    dialog_free(s);
+    s = ask("HOSTS", DIALOG_TALK, NULL, &open);
     first_call(s, got, sizeof(got));
     assert_string_equal(got, "GET /?term=true&list=names");
-    say_free(s);
-    s = ask("help", SAY_TO_US, NULL, NULL);
-    assert_false(say_answer(s)->refused);
-    say_free(s);
+    dialog_free(s);
+    s = ask("help", DIALOG_TO_US, NULL, NULL);
+    assert_false(dialog_answer(s)->refused);
+    dialog_free(s);
 }
 
 static void what_is_said_to_us_is_answered_always(void **unused)
@@ -164,57 +165,58 @@ static void what_is_said_to_us_is_answered_always(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         print_message("'%s'\n", texts[i]);
-        struct say *s = ask(texts[i], SAY_TO_US, "kim", NULL);
+        struct dialog *s = ask(texts[i], DIALOG_TO_US, "kim", NULL);
         assert_non_null(s);
-        if (!say_next(s))
-            assert_true(say_answer(s)->text[0] != 0);
-        say_free(s);
+        if (!dialog_next_call(s))
+            assert_true(dialog_answer(s)->text[0] != 0);
+        dialog_free(s);
     }
-    struct say *s = ask("hlep me", SAY_TO_US, "kim", NULL);
-    assert_string_equal(say_answer(s)->text,
+    struct dialog *s = ask("hlep me", DIALOG_TO_US, "kim", NULL);
+    assert_string_equal(dialog_answer(s)->text,
                         "I do not understand 'hlep'. Did you mean `help`? `help` lists all commands.");
-    say_free(s);
+    dialog_free(s);
 }
 
 static void names_cannot_mention_anybody(void **unused)
 {
-    struct say *s = ask("x <!here> & <@U2> *y*", SAY_TO_US, "<!channel>", NULL);
+    struct dialog *s = ask("x <!here> & <@U2> *y*", DIALOG_TO_US, "<!channel>", NULL);
     json_t *o;
 
     (void)unused;
-    const struct say_answer *a = say_answer(s);
+    const struct dialog_answer *a = dialog_answer(s);
     assert_null(strstr(a->blocks, "<!"));
     assert_null(strstr(a->blocks, "<@"));
     assert_non_null(o = json_loads(a->blocks, 0, NULL));
     json_decref(o);
-    say_free(s);
-    s = ask("help", SAY_TO_US, "<!channel>", NULL);
-    assert_null(strstr(say_answer(s)->blocks, "<!"));
-    assert_non_null(strstr(say_answer(s)->blocks, "&lt;!channel&gt;"));
-    say_free(s);
+    dialog_free(s);
+    s = ask("help", DIALOG_TO_US, "<!channel>", NULL);
+    assert_null(strstr(dialog_answer(s)->blocks, "<!"));
+    assert_non_null(strstr(dialog_answer(s)->blocks, "&lt;!channel&gt;"));
+    dialog_free(s);
 }
 
 static void a_refusal_of_the_hub_is_its_sentence(void **unused)
 {
-    struct say *s = ask("HOSTS", SAY_TALK, "kim", NULL);
+    struct dialog *s = ask("HOSTS", DIALOG_TALK, "kim", NULL);
 
     (void)unused;
-    say_take(s, 503, STR("{\"detail\":\"tokens cannot be read just now; try again\"}"));
-    assert_null(say_next(s));
-    assert_string_equal(say_answer(s)->text, "Tokens cannot be read just now; try again.");
-    assert_true(say_answer(s)->refused);
-    say_free(s);
+    dialog_add_reply(s, 503, STR("{\"detail\":\"tokens cannot be read just now; try again\"}"));
+    assert_null(dialog_next_call(s));
+    assert_string_equal(dialog_answer(s)->text, "Tokens cannot be read just now; try again.");
+    assert_true(dialog_answer(s)->refused);
+    dialog_free(s);
 }
 
 static void free_says_from_when_gpus_are_booked(void **unused)
 {
-    struct say *s = ask("free 1", SAY_TO_US, "kim", NULL);
+    struct dialog *s = ask("free 1", DIALOG_TO_US, "kim", NULL);
 
     (void)unused;
-    say_take(s, 200, STR("{\"where\":\"dgx4:5\",\"free_until\":1794823200000,\"devices\":[{\"model\":\"H200\"}]}"));
-    assert_non_null(strstr(say_answer(s)->text, "1 free now: dgx4:5 (H200); booked from "));
-    assert_non_null(strstr(say_answer(s)->text, "10:00"));
-    say_free(s);
+    dialog_add_reply(s, 200,
+                     STR("{\"where\":\"dgx4:5\",\"free_until\":1794823200000,\"devices\":[{\"model\":\"H200\"}]}"));
+    assert_non_null(strstr(dialog_answer(s)->text, "1 free now: dgx4:5 (H200); booked from "));
+    assert_non_null(strstr(dialog_answer(s)->text, "10:00"));
+    dialog_free(s);
 }
 
 /* ---- ours ---- */
@@ -277,10 +279,10 @@ static void commands_become_requests_of_the_api(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         print_message("'%s'\n", cases[i].text);
-        struct say *s = ask(cases[i].text, SAY_TO_US, "kim", NULL);
+        struct dialog *s = ask(cases[i].text, DIALOG_TO_US, "kim", NULL);
         first_call(s, got, sizeof(got));
         assert_string_equal(got, cases[i].want);
-        say_free(s);
+        dialog_free(s);
     }
 }
 
@@ -307,26 +309,26 @@ static void what_is_missing_is_asked_for(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         print_message("'%s'\n", cases[i].text);
-        struct say *s = ask(cases[i].text, SAY_TO_US, "kim", NULL);
-        assert_null(say_next(s));
-        assert_string_equal(say_answer(s)->text, cases[i].want);
-        assert_true(say_answer(s)->refused);
-        say_free(s);
+        struct dialog *s = ask(cases[i].text, DIALOG_TO_US, "kim", NULL);
+        assert_null(dialog_next_call(s));
+        assert_string_equal(dialog_answer(s)->text, cases[i].want);
+        assert_true(dialog_answer(s)->refused);
+        dialog_free(s);
     }
 }
 
 static void nobody_acts_who_is_not_known(void **unused)
 {
-    static const struct say_conf open = {.prefix = "", .keywords = {"", "", "", "", "", ""}, .open = true};
+    static const struct dialog_conf open = {.prefix = "", .keywords = {"", "", "", "", "", ""}, .open = true};
     static const char *const texts[] = {"book 2 for 4h", "wait 1", "release 1", "silence x for 1h y", "unsilence 1"};
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         print_message("'%s'\n", texts[i]);
-        struct say *s = ask(texts[i], SAY_TO_US, NULL, &open);
-        assert_null(say_next(s));
-        assert_non_null(strstr(say_answer(s)->text, "I do not know which muster user you are"));
-        say_free(s);
+        struct dialog *s = ask(texts[i], DIALOG_TO_US, NULL, &open);
+        assert_null(dialog_next_call(s));
+        assert_non_null(strstr(dialog_answer(s)->text, "I do not know which muster user you are"));
+        dialog_free(s);
     }
 }
 
@@ -392,40 +394,40 @@ static void answers_are_as_the_golden_files(void **unused)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO_BUF out = BUF_INIT(1u << 20);
         char path[80];
-        struct say *s = ask(cases[i].text, SAY_TO_US, "kim", NULL);
+        struct dialog *s = ask(cases[i].text, DIALOG_TO_US, "kim", NULL);
         print_message("'%s'\n", cases[i].text);
-        for (size_t k = 0; say_next(s); k++) {
+        for (size_t k = 0; dialog_next_call(s); k++) {
             AUTO_BUF b = {0};
             const char *body = cases[i].bodies[k];
             assert_non_null(body);
-            say_take(s, 200, str_starts(str_of(body), "tests/") ? file(body, &b) : str_of(body));
+            dialog_add_reply(s, 200, str_starts(str_of(body), "tests/") ? file(body, &b) : str_of(body));
         }
         json_t *o;
-        say_json(&out, say_answer(s));
+        dialog_json(&out, dialog_answer(s));
         assert_non_null(o = json_loadb(out.p, out.len, 0, NULL));
         json_decref(o);
         snprintf(path, sizeof(path), "say-%s.json", cases[i].name);
         assert_golden(path, &out);
-        say_free(s);
+        dialog_free(s);
     }
 }
 
 static void a_rule_that_is_none_silences_nothing(void **unused)
 {
-    struct say *s = ask("silence nodedown for 2h x", SAY_TO_US, "kim", NULL);
+    struct dialog *s = ask("silence nodedown for 2h x", DIALOG_TO_US, "kim", NULL);
 
     (void)unused;
-    say_take(s, 200, STR("{\"rows\":[{\"rule\":\"node-down\"},{\"rule\":\"hot\"}]}"));
-    assert_null(say_next(s));
-    assert_string_equal(say_answer(s)->text, "There is no rule and no node 'nodedown'. Did you mean node-down?");
-    say_free(s);
-    s = ask("silence node-* for 2h x", SAY_TO_US, "kim", NULL);
-    say_take(s, 200, STR("{\"rows\":[{\"rule\":\"node-down\"}]}"));
-    assert_non_null(say_next(s));
-    assert_true(str_eq(say_next(s)->body, "{\"rule\":\"node-*\",\"for\":\"120m\",\"reason\":\"x\"}"));
-    say_take(s, 403, STR("{\"detail\":\"no\"}"));
-    assert_string_equal(say_answer(s)->text, "No.");
-    say_free(s);
+    dialog_add_reply(s, 200, STR("{\"rows\":[{\"rule\":\"node-down\"},{\"rule\":\"hot\"}]}"));
+    assert_null(dialog_next_call(s));
+    assert_string_equal(dialog_answer(s)->text, "There is no rule and no node 'nodedown'. Did you mean node-down?");
+    dialog_free(s);
+    s = ask("silence node-* for 2h x", DIALOG_TO_US, "kim", NULL);
+    dialog_add_reply(s, 200, STR("{\"rows\":[{\"rule\":\"node-down\"}]}"));
+    assert_non_null(dialog_next_call(s));
+    assert_true(str_eq(dialog_next_call(s)->body, "{\"rule\":\"node-*\",\"for\":\"120m\",\"reason\":\"x\"}"));
+    dialog_add_reply(s, 403, STR("{\"detail\":\"no\"}"));
+    assert_string_equal(dialog_answer(s)->text, "No.");
+    dialog_free(s);
 }
 
 static void an_alert_is_silenced_by_its_number(void **unused)
@@ -445,14 +447,14 @@ static void an_alert_is_silenced_by_its_number(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         print_message("'%s'\n", cases[i].text);
-        struct say *s = ask(cases[i].text, SAY_TO_US, "kim", NULL);
-        assert_string_equal(say_next(s)->target, "/api/v1/alerts?state=all");
-        say_take(s, 200, str_of(rows));
+        struct dialog *s = ask(cases[i].text, DIALOG_TO_US, "kim", NULL);
+        assert_string_equal(dialog_next_call(s)->target, "/api/v1/alerts?state=all");
+        dialog_add_reply(s, 200, str_of(rows));
         if (cases[i].want)
-            assert_true(str_eq(say_next(s)->body, cases[i].want));
+            assert_true(str_eq(dialog_next_call(s)->body, cases[i].want));
         else
-            assert_true(say_answer(s)->refused);
-        say_free(s);
+            assert_true(dialog_answer(s)->refused);
+        dialog_free(s);
     }
 }
 
@@ -471,7 +473,7 @@ static void what_a_channel_is_told_has_buttons_that_silence_it(void **unused)
     AUTO_BUF over = BUF_INIT(65536);
 
     (void)unused;
-    say_told(&one, &m);
+    dialog_message_json(&one, &m);
     assert_string_equal(one.p, "[{\"type\":\"section\",\"text\":{\"type\":\"mrkdwn\",\"text\":\"dgx2 &lt;!here&gt; is "
                                "away\"}},{\"type\":"
                                "\"section\",\"text\":{\"type\":\"mrkdwn\",\"text\":\"is it "
@@ -484,18 +486,18 @@ static void what_a_channel_is_told_has_buttons_that_silence_it(void **unused)
                                "h\"},\"action_id\":\"say-1\","
                                "\"value\":\"silence #17 for 8h by a button\"}]}]");
     m.alerts = "17,18";
-    say_told(&many, &m);
+    dialog_message_json(&many, &m);
     assert_non_null(strstr(many.p, "\"silence node-down 1 h\""));
     assert_non_null(strstr(many.p, "\"silence node-down for 1h by a button\""));
     m.kind = MESSAGE_RESOLVED;
-    say_told(&over, &m);
+    dialog_message_json(&over, &m);
     assert_null(strstr(over.p, "button"));
 }
 
 static void a_long_list_is_a_file_and_a_message_stays_within_limits(void **unused)
 {
     AUTO_BUF body = BUF_INIT(8u << 20);
-    struct say *s = ask("alerts", SAY_TO_US, "kim", NULL);
+    struct dialog *s = ask("alerts", DIALOG_TO_US, "kim", NULL);
     size_t i;
     json_t *b;
 
@@ -506,8 +508,8 @@ static void a_long_list_is_a_file_and_a_message_stays_within_limits(void **unuse
                  "%s{\"rule\":\"node-down\",\"severity\":\"critical\",\"place\":\"n%zu\",\"text\":\"n%zu is away\"}",
                  i ? "," : "", i, i);
     buf_adds(&body, "]}");
-    say_take(s, 200, buf_str(&body));
-    const struct say_answer *a = say_answer(s);
+    dialog_add_reply(s, 200, buf_str(&body));
+    const struct dialog_answer *a = dialog_answer(s);
     json_t *o = json_loads(a->blocks, 0, NULL);
     assert_true(json_array_size(o) > 3 && json_array_size(o) <= 50);
     json_array_foreach (o, i, b) {
@@ -518,22 +520,22 @@ static void a_long_list_is_a_file_and_a_message_stays_within_limits(void **unuse
     assert_int_equal(a->n_files, 1);
     assert_string_equal(a->files[0].name, "alerts.txt");
     assert_true(str_find(a->files[0].bytes, "n499 is away") > 0);
-    say_free(s);
+    dialog_free(s);
 }
 
 static void a_list_past_the_limit_is_cut_at_a_line_and_says_so(void **unused)
 {
     AUTO_BUF body = BUF_INIT(8u << 20);
-    struct say *s = ask("HOSTS", SAY_TALK, "kim", NULL);
+    struct dialog *s = ask("HOSTS", DIALOG_TALK, "kim", NULL);
 
     (void)unused;
-    while (body.len < 2u * SAY_BYTES_MAX)
+    while (body.len < 2u * DIALOG_BYTES_MAX)
         buf_adds(&body, "a-host-with-a-name\n");
-    say_take(s, 200, buf_str(&body));
-    const struct say_answer *a = say_answer(s);
-    assert_true(a->files[0].bytes.len < SAY_BYTES_MAX + 100);
+    dialog_add_reply(s, 200, buf_str(&body));
+    const struct dialog_answer *a = dialog_answer(s);
+    assert_true(a->files[0].bytes.len < DIALOG_BYTES_MAX + 100);
     assert_true(str_ends(a->files[0].bytes, "a-host-with-a-name\n... truncated: the web page has the whole list\n"));
-    say_free(s);
+    dialog_free(s);
 }
 
 TESTS(cmocka_unit_test(ordinary_talk_is_not_answered_but_exact_keywords_are),

@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "model/message.h"
 #include "slack/conf.h"
-#include "slack/heard.h"
 #include "slack/sign.h"
+#include "slack/slack_event.h"
 #include "slack/socket.h"
 #include "slack/web_answer.h"
 
@@ -64,9 +64,9 @@ static void what_is_not_told_is_as_documented(void **unused)
     assert_false(slack_conf_has(c, SLACK_TOKEN));
     assert_string_equal(c->server.api, "https://slack.com/api");
     assert_string_equal(c->server.hooks, "https://hooks.slack.com");
-    assert_string_equal(c->say.keywords[SAY_ALL_CMD], "ALL_cmd");
+    assert_string_equal(c->say.keywords[DIALOG_ALL_CMD], "ALL_cmd");
     assert_int_equal(read_section("{token_env: SLACK_TEST_BOT, keywords: {all: EVERY}}", c, &err), 0);
-    assert_string_equal(c->say.keywords[SAY_ALL], "EVERY");
+    assert_string_equal(c->say.keywords[DIALOG_ALL], "EVERY");
     unsetenv("SLACK_TEST_BOT");
     assert_int_equal(slack_conf_secret(c, SLACK_TOKEN, &b, &err), -ENOENT);
     setenv("SLACK_TEST_BOT", "xoxb-1\r\nX-Evil: 1", 1);
@@ -112,7 +112,7 @@ static void events_become_what_is_heard(void **unused)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct err err = {0};
         print_message("%s\n", cases[i].json);
-        AUTO_FREE struct heard *h = heard_event(str_of(cases[i].json), &err);
+        AUTO_FREE struct slack_event *h = slack_event_parse(str_of(cases[i].json), &err);
         assert_int_equal(h ? (int)h->kind : -1, cases[i].kind);
         if (!h)
             continue;
@@ -152,7 +152,7 @@ static void envelopes_of_every_kind_are_heard(void **unused)
         struct err err = {0};
         char id[SLACK_ID_MAX + 1] = "";
         print_message("%s\n", cases[i].json);
-        AUTO_FREE struct heard *h = heard_envelope(str_of(cases[i].json), id, &err);
+        AUTO_FREE struct slack_event *h = slack_envelope_parse(str_of(cases[i].json), id, &err);
         assert_int_equal(h ? (int)h->kind : -1, cases[i].kind);
         if (!h)
             continue;
@@ -296,7 +296,7 @@ static void an_answer_says_what_to_do_next(void **unused)
         int status;
         const char *body;
         int64_t after_ms;
-        enum slack_how how;
+        enum slack_outcome how;
         int64_t wait_ms;
         const char *error;
     } cases[] = {
@@ -334,7 +334,7 @@ static void an_address_to_answer_to_that_is_gone_is_given_up(void **unused)
     static const struct {
         int status;
         const char *body;
-        enum slack_how how;
+        enum slack_outcome how;
     } cases[] = {{200, "ok", SLACK_DONE},        {404, "expired_url", SLACK_REFUSED},
                  {404, "<html>", SLACK_REFUSED}, {400, "invalid_payload", SLACK_REFUSED},
                  {429, "", SLACK_AGAIN},         {500, "server_error", SLACK_AGAIN}};

@@ -271,9 +271,9 @@ static int say_usage(void *arg, const char *node, const struct usage_span *s)
 static void ask_each(struct records *r, struct buf *out)
 {
     static const struct usage_day whole[] = {{24 * H, 48 * H}};
-    const struct usage_ask hours = {.to_ms = 1000 * H},
-                           days = {.to_ms = 1000 * H, .days = whole, .n_days = 1, .zone = "UTC"};
-    const struct job_ask jobs[] = {
+    const struct usage_query hours = {.to_ms = 1000 * H},
+                             days = {.to_ms = 1000 * H, .days = whole, .n_days = 1, .zone = "UTC"};
+    const struct job_query jobs[] = {
         {.limit = 100},
         {.limit = 2},
         {.parent = 1, .limit = 9},
@@ -333,7 +333,7 @@ static void ask_one(struct records *r, struct buf *out)
              records_get_blob(r, "a", UINT64_MAX - 5, &blob, NULL));
     add_bytes(out, buf_str(&blob));
     for (int64_t at = 0; at < 3; at++) {
-        struct node_was was = {0};
+        struct node_at was = {0};
         uint64_t facts = 0;
         int code = records_node_at(r, "a", at * 1700000000000, &was, &facts, NULL);
         buf_addf(out, "\nwas %d '%s' %d %lld %llu", code, was.name, was.maintenance, (long long)was.hung_since_ms,

@@ -184,15 +184,15 @@ static void an_archive_that_is_away_is_named_in_the_answer(void **unused)
     mem_archive_init(&a);
     now_ms = H0;
     struct store *s = open_with(dir, &a.a, DAY);
-    struct history_ask ask = {.node = "aa",
-                              .devices = devices,
-                              .metrics = names,
-                              .n_devices = 1,
-                              .n_metrics = 1,
-                              .from_ms = H0 - 3 * DAY,
-                              .to_ms = H0,
-                              .step_ms = H_HOUR,
-                              .tier = TIER_RAW};
+    struct bins_query ask = {.node = "aa",
+                             .devices = devices,
+                             .metrics = names,
+                             .n_devices = 1,
+                             .n_metrics = 1,
+                             .from_ms = H0 - 3 * DAY,
+                             .to_ms = H0,
+                             .step_ms = H_HOUR,
+                             .tier = TIER_RAW};
     mem_archive_set(&a, true, false);
     assert_int_equal(store_history(s, &ask, &h, NULL), 0);
     assert_string_equal(h.missing, "the archive is away");
@@ -251,7 +251,7 @@ static void several_nodes_are_one_question(void **unused)
     struct h_model m;
     struct mem_archive a;
     struct history one, all[H_NODES];
-    struct history_ask asks[H_NODES];
+    struct bins_query asks[H_NODES];
     int64_t from = h_floor(H0, 2 * H_HOUR);
 
     (void)unused;
@@ -263,15 +263,15 @@ static void several_nodes_are_one_question(void **unused)
     assert_int_equal(store_settle(s, NULL), 0);
     now_ms = from + 30 * H_HOUR;
     for (size_t i = 0; i < H_NODES; i++)
-        asks[i] = (struct history_ask){.node = h_nodes[i],
-                                       .devices = h_devices,
-                                       .metrics = h_metrics,
-                                       .n_devices = H_DEVICES,
-                                       .n_metrics = H_METRICS,
-                                       .from_ms = from,
-                                       .to_ms = now_ms,
-                                       .step_ms = 60000,
-                                       .tier = TIER_RAW};
+        asks[i] = (struct bins_query){.node = h_nodes[i],
+                                      .devices = h_devices,
+                                      .metrics = h_metrics,
+                                      .n_devices = H_DEVICES,
+                                      .n_metrics = H_METRICS,
+                                      .from_ms = from,
+                                      .to_ms = now_ms,
+                                      .step_ms = 60000,
+                                      .tier = TIER_RAW};
     assert_int_equal(store_histories(s, asks, H_NODES, all, NULL), 0);
     assert_int_equal(a.asked, 1);
     for (size_t i = 0; i < H_NODES; i++) {

@@ -105,15 +105,15 @@ struct seen_all {
 static void check_node(struct store *s, const struct h_model *m, unsigned node, int tier, struct seen_all *all)
 {
     int64_t step = tier == TIER_HOUR ? H_HOUR : 60000;
-    struct history_ask ask = {.node = h_nodes[node],
-                              .devices = h_devices,
-                              .metrics = h_metrics,
-                              .n_devices = H_DEVICES,
-                              .n_metrics = H_METRICS,
-                              .from_ms = H0 - H0 % H_HOUR,
-                              .to_ms = LATER + 2 * H_HOUR,
-                              .step_ms = step,
-                              .tier = tier};
+    struct bins_query ask = {.node = h_nodes[node],
+                             .devices = h_devices,
+                             .metrics = h_metrics,
+                             .n_devices = H_DEVICES,
+                             .n_metrics = H_METRICS,
+                             .from_ms = H0 - H0 % H_HOUR,
+                             .to_ms = LATER + 2 * H_HOUR,
+                             .step_ms = step,
+                             .tier = tier};
     struct history h;
     struct err err = {0};
     uint64_t want_all = 0, got_all = 0;

@@ -94,7 +94,7 @@ static void names_locked_the_other_way_round_are_put_again(void **unused)
     AUTO_FREE char *url = pg_base(&server);
     struct usage_device free_one = {"n3", "H200", 1, 0, 0, 0, 0, NULL}, device = {"n2", "H200", 77, 0, 0, 0, 0, NULL};
     struct usage_span none = {24 * H, 25 * H, 1, &free_one}, span = {24 * H, 25 * H, 1, &device};
-    struct usage_ask all = {.from_ms = 0, .to_ms = 1000 * H};
+    struct usage_query all = {.from_ms = 0, .to_ms = 1000 * H};
     struct store *s = open_hub(url);
     struct records *gate = connect_beside(url);
     struct other other = {connect_beside(url), -1};

@@ -47,15 +47,15 @@ static void note_kept(void *arg, int result)
 
 static int ask(struct store *s, struct err *err)
 {
-    struct history_ask ask = {.node = "aa",
-                              .devices = h_devices,
-                              .metrics = h_metrics,
-                              .n_devices = H_DEVICES,
-                              .n_metrics = H_METRICS,
-                              .from_ms = H0,
-                              .to_ms = H0 + H_HOUR,
-                              .step_ms = 60000,
-                              .tier = TIER_MINUTE};
+    struct bins_query ask = {.node = "aa",
+                             .devices = h_devices,
+                             .metrics = h_metrics,
+                             .n_devices = H_DEVICES,
+                             .n_metrics = H_METRICS,
+                             .from_ms = H0,
+                             .to_ms = H0 + H_HOUR,
+                             .step_ms = 60000,
+                             .tier = TIER_MINUTE};
     struct history h;
     int r = store_history(s, &ask, &h, err);
 

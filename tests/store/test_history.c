@@ -314,15 +314,15 @@ static void damage_is_counted_and_the_rest_is_read(void **unused)
     sqlite3_close(h);
     s = open_at(dir, NULL);
     h_check(s, &m, 1, H0, H0 + 120000, 1000, -1);
-    struct history_ask q = {.node = "aa",
-                            .devices = h_devices,
-                            .metrics = h_metrics,
-                            .n_devices = H_DEVICES,
-                            .n_metrics = H_METRICS,
-                            .from_ms = H0,
-                            .to_ms = H0 + 120000,
-                            .step_ms = 1000,
-                            .tier = TIER_RAW};
+    struct bins_query q = {.node = "aa",
+                           .devices = h_devices,
+                           .metrics = h_metrics,
+                           .n_devices = H_DEVICES,
+                           .n_metrics = H_METRICS,
+                           .from_ms = H0,
+                           .to_ms = H0 + 120000,
+                           .step_ms = 1000,
+                           .tier = TIER_RAW};
     struct history got;
     assert_int_equal(store_history(s, &q, &got, NULL), 0);
     assert_int_equal(got.damaged, 1);
@@ -527,17 +527,17 @@ static void a_question_can_be_stopped_and_has_limits(void **unused)
     now_ms = H0;
     struct store *s = open_at(dir, NULL);
     send_live(s, &m, H0, 2);
-    struct history_ask q = {.node = "aa",
-                            .devices = h_devices,
-                            .metrics = h_metrics,
-                            .n_devices = H_DEVICES,
-                            .n_metrics = H_METRICS,
-                            .from_ms = H0,
-                            .to_ms = H0 + H_HOUR,
-                            .step_ms = 1000,
-                            .tier = -1,
-                            .stop = say_stop,
-                            .arg = &asked};
+    struct bins_query q = {.node = "aa",
+                           .devices = h_devices,
+                           .metrics = h_metrics,
+                           .n_devices = H_DEVICES,
+                           .n_metrics = H_METRICS,
+                           .from_ms = H0,
+                           .to_ms = H0 + H_HOUR,
+                           .step_ms = 1000,
+                           .tier = -1,
+                           .stop = say_stop,
+                           .arg = &asked};
     struct history h;
     assert_int_equal(store_history(s, &q, &h, NULL), -ECANCELED);
     q.stop = NULL;
@@ -573,15 +573,15 @@ struct asker {
 static void *keep_asking(void *arg)
 {
     struct asker *a = arg;
-    struct history_ask q = {.node = "aa",
-                            .devices = h_devices,
-                            .metrics = h_metrics,
-                            .n_devices = H_DEVICES,
-                            .n_metrics = H_METRICS,
-                            .from_ms = H0,
-                            .to_ms = H0 + H_HOUR,
-                            .step_ms = 60000,
-                            .tier = -1};
+    struct bins_query q = {.node = "aa",
+                           .devices = h_devices,
+                           .metrics = h_metrics,
+                           .n_devices = H_DEVICES,
+                           .n_metrics = H_METRICS,
+                           .from_ms = H0,
+                           .to_ms = H0 + H_HOUR,
+                           .step_ms = 60000,
+                           .tier = -1};
 
     while (!__atomic_load_n(a->stop, __ATOMIC_RELAXED)) {
         struct history h;
@@ -653,16 +653,16 @@ static void a_session_sees_what_comes_while_it_lasts(void **unused)
     h_init(&m, 12);
     now_ms = H0;
     struct store *s = open_at(dir, &(struct store_conf){0});
-    struct history_ask q = {.node = "aa",
-                            .devices = h_devices,
-                            .metrics = h_metrics,
-                            .n_devices = H_DEVICES,
-                            .n_metrics = H_METRICS,
-                            .from_ms = H0,
-                            .to_ms = H0 + 4 * H_HOUR,
-                            .step_ms = 60000,
-                            .tier = -1,
-                            .session = store_session(s)};
+    struct bins_query q = {.node = "aa",
+                           .devices = h_devices,
+                           .metrics = h_metrics,
+                           .n_devices = H_DEVICES,
+                           .n_metrics = H_METRICS,
+                           .from_ms = H0,
+                           .to_ms = H0 + 4 * H_HOUR,
+                           .step_ms = 60000,
+                           .tier = -1,
+                           .session = store_session(s)};
     for (int i = 0; i < 4; i++) {
         send_live(s, &m, H0 + i * H_HOUR / 2, 12);
         assert_int_equal(store_flush(s, NULL), 0);

@@ -165,15 +165,15 @@ static char *make_old(void)
 
 static void check_gone(struct store *s, unsigned node)
 {
-    struct history_ask ask = {.node = h_nodes[node],
-                              .devices = h_devices,
-                              .metrics = h_metrics,
-                              .n_devices = H_DEVICES,
-                              .n_metrics = H_METRICS,
-                              .from_ms = H0 - DAY,
-                              .to_ms = H0 + DAY,
-                              .step_ms = H_HOUR,
-                              .tier = TIER_RAW};
+    struct bins_query ask = {.node = h_nodes[node],
+                             .devices = h_devices,
+                             .metrics = h_metrics,
+                             .n_devices = H_DEVICES,
+                             .n_metrics = H_METRICS,
+                             .from_ms = H0 - DAY,
+                             .to_ms = H0 + DAY,
+                             .step_ms = H_HOUR,
+                             .tier = TIER_RAW};
     struct history h;
 
     assert_int_equal(store_history(s, &ask, &h, NULL), 0);

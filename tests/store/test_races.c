@@ -207,7 +207,7 @@ static void a_result_is_explained_in_words(void **unused)
     (void)unused;
 
     for (size_t i = 0; i < ARRAY_LEN(results); i++)
-        assert_string_not_equal(store_why(results[i]), strerror(-results[i]));
+        assert_string_not_equal(store_error_text(results[i]), strerror(-results[i]));
 }
 
 struct opening {

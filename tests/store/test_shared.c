@@ -271,15 +271,15 @@ static void a_server_that_is_away_comes_back(void **unused)
     struct outcome refused = {0}, taken = {0};
     struct h_model m;
     struct history h;
-    struct history_ask q = {.node = "aa",
-                            .devices = h_devices,
-                            .metrics = h_metrics,
-                            .n_devices = 1,
-                            .n_metrics = 1,
-                            .from_ms = H0,
-                            .to_ms = H0 + H_HOUR,
-                            .step_ms = 60000,
-                            .tier = -1};
+    struct bins_query q = {.node = "aa",
+                           .devices = h_devices,
+                           .metrics = h_metrics,
+                           .n_devices = 1,
+                           .n_metrics = 1,
+                           .from_ms = H0,
+                           .to_ms = H0 + H_HOUR,
+                           .step_ms = 60000,
+                           .tier = -1};
 
     (void)unused;
     h_init(&m, 24);
@@ -524,15 +524,15 @@ static void a_takeover_counts_for_all_hubs(void **unused)
 /* Which minutes of aa's are bb's in the end; nothing else is bb's. */
 static void sort_out_takeover(struct store *s, struct h_model *m)
 {
-    struct history_ask ask = {.node = "bb",
-                              .devices = &h_devices[1],
-                              .metrics = &h_metrics[1],
-                              .n_devices = 1,
-                              .n_metrics = 1,
-                              .from_ms = H0 / 60000 * 60000,
-                              .to_ms = H0 + 2 * H_HOUR,
-                              .step_ms = 60000,
-                              .tier = TIER_RAW};
+    struct bins_query ask = {.node = "bb",
+                             .devices = &h_devices[1],
+                             .metrics = &h_metrics[1],
+                             .n_devices = 1,
+                             .n_metrics = 1,
+                             .from_ms = H0 / 60000 * 60000,
+                             .to_ms = H0 + 2 * H_HOUR,
+                             .step_ms = 60000,
+                             .tier = TIER_RAW};
     struct history h;
     struct err err = {0};
 
@@ -603,7 +603,7 @@ static void a_start_finds_the_newest_of_all_hubs(void **unused)
         flush(b);
     }
     struct store *c = open_hub(url, 3);
-    assert_int_equal(store_each_batch(c, &(struct newest_ask){.back_ms = 1000, .max = 100}, add_newest, &x, NULL), 0);
+    assert_int_equal(store_each_batch(c, &(struct newest_query){.back_ms = 1000, .max = 100}, add_newest, &x, NULL), 0);
     assert_string_equal(x.text, "other/3 other/4 n/3 n/4 ");
     store_close(a);
     store_close(b);

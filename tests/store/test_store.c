@@ -695,7 +695,7 @@ WITH_STORE(who_looks_at_the_files_sees_that_records_were_written, false)
 {
     const int64_t later_ms = 1ll << 50; /* so that nothing was written just now */
     struct store_token t = {.id = "k1", .role = "admin"};
-    struct store_look look = {0};
+    struct store_file_stat look = {0};
 
     fix_flush(f);
     assert_true(store_touched(f->s, &look, later_ms));
@@ -720,7 +720,7 @@ WITH_STORE(settings_are_there_at_once, false)
     assert_int_equal(zeroed.len, 3);
 }
 
-static void *ask_beside(void *store)
+static void *query_async_internal(void *store)
 {
     AUTO_BUF got = BUF_INIT(100);
     store_get(store, GET_SETTING("cookie key", &got), NULL);
@@ -740,7 +740,7 @@ WITH_STORE(reads_on_a_thread_that_must_not_wait_are_counted, false)
     store_stat(f->s, &st);
     assert_int_equal(st.waits, 0);
     store_loaded(f->s);
-    assert_int_equal(pthread_create(&other, NULL, ask_beside, f->s), 0);
+    assert_int_equal(pthread_create(&other, NULL, query_async_internal, f->s), 0);
     pthread_join(other, NULL);
     store_stat(f->s, &st);
     assert_int_equal(st.waits, 0);

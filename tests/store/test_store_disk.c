@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "scan_store.h"
-#include "store/aside.h"
+#include "store/quarantine.h"
 #include "store_dir.h"
 
 #define NOW 1700000000000ll
@@ -612,14 +612,14 @@ static void a_muster_db_that_is_lost_is_refused_and_can_be_set_aside(void **unus
         struct store_conf conf = {.dir = dir, .commit_ms = 1, .rotate_bytes = 3000};
         struct store *s = open_conf(&conf);
         AUTO_FREE char *path = mem_fmt("%s/muster.db", dir), *folder = mem_fmt("%s/set-aside-1", dir);
-        struct aside_sum sum;
+        struct quarantine_summary sum;
         struct err err = {0};
         char junk[8192], words[300];
 
         print_message("%s\n", how[i]);
         put(s, 1, 10, 1000);
         store_close(s);
-        assert_int_equal(aside_all(dir, to, &err), 0); /* sound: nothing is done, however often */
+        assert_int_equal(quarantine_all(dir, to, &err), 0); /* sound: nothing is done, however often */
         assert_false(dir_has(dir, "set-aside-1"));
         memset(junk, 0x5a, sizeof(junk));
         if (i == 3)
@@ -632,15 +632,15 @@ static void a_muster_db_that_is_lost_is_refused_and_can_be_set_aside(void **unus
         assert_int_equal(store_open_tools(&s, dir, NULL, &err),
                          i == 3 ? -EUCLEAN : -ENODATA); /* nor does a tool make one */
         assert_int_equal(i == 0, !dir_has(dir, "muster.db"));
-        assert_int_equal(aside_all(dir, to, &err), 1);
+        assert_int_equal(quarantine_all(dir, to, &err), 1);
         assert_string_equal(to, "set-aside-1");
         s = open_conf(&conf);
         assert_int_equal(count(s).n, 0);
         put(s, 1, 2, 1000);
         store_close(s);
-        assert_int_equal(aside_look(dir, &sum), 0);
+        assert_int_equal(quarantine_list(dir, &sum), 0);
         assert_int_equal(sum.folders, 1);
-        aside_words(&sum, words, sizeof(words));
+        quarantine_text(&sum, words, sizeof(words));
         assert_non_null(strstr(words, "set-aside-1"));
         conf.dir = folder; /* the remaining data is readable, unless a user may recover more of it */
         if (i < 3) {
@@ -660,7 +660,7 @@ static void a_name_that_is_taken_is_not_taken_again(void **unused)
 {
     char *dir = dir_new(), to[ASIDE_NAME], words[300];
     static const char *const want[] = {"history.db.damaged", "history.db.damaged.2", "history.db.damaged.3"};
-    struct aside_sum sum;
+    struct quarantine_summary sum;
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(want); i++) {
@@ -668,7 +668,7 @@ static void a_name_that_is_taken_is_not_taken_again(void **unused)
         char text[2] = {(char)('1' + i), 0};
         assert_int_equal(file_write(path, 0600, text, 1, NULL), 0);
         assert_int_equal(file_write(wal, 0600, text, 1, NULL), 0);
-        assert_int_equal(aside_put(dir, "history.db", to), 0);
+        assert_int_equal(quarantine_file(dir, "history.db", to), 0);
         assert_string_equal(to, want[i]);
     }
     for (size_t i = 0; i < ARRAY_LEN(want); i++) {
@@ -679,18 +679,18 @@ static void a_name_that_is_taken_is_not_taken_again(void **unused)
         assert_int_equal(file_read_small(wal, got, sizeof(got)), 1);
         assert_int_equal(got[0], '1' + i);
     }
-    assert_int_equal(aside_look(dir, &sum), 0);
+    assert_int_equal(quarantine_list(dir, &sum), 0);
     assert_int_equal(sum.damaged, 3);
     assert_int_equal(sum.bytes, 6);
-    aside_words(&sum, words, sizeof(words));
+    quarantine_text(&sum, words, sizeof(words));
     assert_non_null(strstr(words, "and 2 more"));
-    assert_true(aside_of("log-3.db.damaged") == 8 && aside_of("log-3.db.damaged.12") == 8);
-    assert_true(!aside_of("log-3.db") && !aside_of("log-3.db.damaged.") && !aside_of("log-3.db.damaged-wal") &&
-                !aside_of(".damaged"));
+    assert_true(quarantine_name_length("log-3.db.damaged") == 8 && quarantine_name_length("log-3.db.damaged.12") == 8);
+    assert_true(!quarantine_name_length("log-3.db") && !quarantine_name_length("log-3.db.damaged.") &&
+                !quarantine_name_length("log-3.db.damaged-wal") && !quarantine_name_length(".damaged"));
     dir_empty(dir);
-    assert_int_equal(aside_look(dir, &sum), 0);
+    assert_int_equal(quarantine_list(dir, &sum), 0);
     sum.no_records = false;
-    aside_words(&sum, words, sizeof(words));
+    quarantine_text(&sum, words, sizeof(words));
     assert_string_equal(words, ""); /* moved away: no notice any longer */
     dir_free(dir);
 }
@@ -805,7 +805,7 @@ static void the_newest_batches_of_each_node_are_found(void **unused)
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
             struct found f = {.whole = true};
             struct err err = {0};
-            assert_int_equal(store_each_batch(s, &(struct newest_ask){cases[i].back_ms, cases[i].max}, note_found, &f,
+            assert_int_equal(store_each_batch(s, &(struct newest_query){cases[i].back_ms, cases[i].max}, note_found, &f,
                                               &err),
                              0);
             print_message("%lld %zu: %zu %zu\n", (long long)cases[i].back_ms, cases[i].max, f.of[0], f.of[1]);
@@ -819,7 +819,7 @@ static void the_newest_batches_of_each_node_are_found(void **unused)
     store_take_over(s, "b", "c"); /* data of b is now c's */
     flush(s);
     struct found f = {.whole = true};
-    assert_int_equal(store_each_batch(s, &(struct newest_ask){0, 100}, note_found, &f, NULL), 0);
+    assert_int_equal(store_each_batch(s, &(struct newest_query){0, 100}, note_found, &f, NULL), 0);
     assert_true(f.of[1] == 0 && f.of[2] == 1 && f.last[2] == 10);
     store_close(s);
     dir_free(dir);
@@ -850,7 +850,7 @@ static void the_newest_batches_are_found_around_damage(void **unused)
         assert_true(dir_has(dir, "log-3.db"));
         memset(junk, 0x5a, sizeof(junk));
         overwrite(dir, "log-2.db", cases[i].at, junk, sizeof(junk));
-        assert_int_equal(store_each_batch(s, &(struct newest_ask){1000000, 1000}, note_found, &f, &err), -EUCLEAN);
+        assert_int_equal(store_each_batch(s, &(struct newest_query){1000000, 1000}, note_found, &f, &err), -EUCLEAN);
         print_message("%zu %zu %zu: %s\n", f.of[0], f.of[1], f.of[2], err.msg);
         assert_true(f.whole && f.of[0] >= 5 && f.of[2] == 5);
         assert_non_null(strstr(err.msg, "log-2.db"));

@@ -33,14 +33,14 @@ static uint64_t blob_of(uint64_t number)
     return number <= BATCHES / 2 ? 77 : 78; /* facts change once */
 }
 
-struct told {
+struct notified {
     struct play *p;
     uint64_t number;
 };
 
 static void tell(void *arg, int result)
 {
-    struct told *t = arg;
+    struct notified *t = arg;
 
     assert_int_equal(t->p->result[t->number], 1); /* T5: once */
     t->p->result[t->number] = result;
@@ -65,9 +65,9 @@ static void play_append(struct play *p, uint64_t number)
 {
     char bytes[FRAME];
     struct store_batch b = batch_make(NODE_NAME, 9, number, bytes, sizeof(bytes));
-    struct told *t = mem_alloc(sizeof(*t));
+    struct notified *t = mem_alloc(sizeof(*t));
 
-    *t = (struct told){p, number};
+    *t = (struct notified){p, number};
     p->result[number] = 1;
     b.facts = blob_of(number);
     if (store_get_blob(p->s, NODE_NAME, b.facts, NULL, NULL) != 1)

@@ -55,7 +55,7 @@ static int say(void *arg, const char *node, const struct usage_span *s)
     return 0;
 }
 
-static void expect(struct fix *f, const struct usage_ask *ask, const char *want)
+static void expect(struct fix *f, const struct usage_query *ask, const char *want)
 {
     AUTO_BUF b = BUF_INIT(1 << 20);
 
@@ -94,9 +94,9 @@ static void put(struct fix *f, const char *node, int64_t hour, struct usage_devi
     store_put(f->s, STORE_USAGE, &(struct usage_put){node, 1, 1, &s, &mark, "UTC", &day}, 1, NULL, NULL);
 }
 
-static const struct usage_ask all = {.from_ms = 0, .to_ms = 1000 * H};
+static const struct usage_query all = {.from_ms = 0, .to_ms = 1000 * H};
 static const struct usage_day always[] = {{0, 1000 * H}}, one_day[] = {{24 * H, 48 * H}};
-static const struct usage_ask days = {.from_ms = 0, .to_ms = 1000 * H, .days = always, .n_days = 1, .zone = "UTC"};
+static const struct usage_query days = {.from_ms = 0, .to_ms = 1000 * H, .days = always, .n_days = 1, .zone = "UTC"};
 
 WITH_STORE(an_hour_put_again_takes_the_place_of_the_old_one)
 {
@@ -112,8 +112,8 @@ WITH_STORE(an_hour_put_again_takes_the_place_of_the_old_one)
     expect(f, &all,
            "b@25-26 GPU-1/H200 f1 u2 d3 e4 kim=5,5,0,1,1 lee=2000,0,2000,9,60; "
            "a@30-31 GPU-2/H200 f99 u0 d0 e0; ");
-    expect(f, &(struct usage_ask){.from_ms = 0, .to_ms = 1000 * H, .node = "a"}, "a@30-31 GPU-2/H200 f99 u0 d0 e0; ");
-    expect(f, &(struct usage_ask){.from_ms = 26 * H, .to_ms = 30 * H}, "");
+    expect(f, &(struct usage_query){.from_ms = 0, .to_ms = 1000 * H, .node = "a"}, "a@30-31 GPU-2/H200 f99 u0 d0 e0; ");
+    expect(f, &(struct usage_query){.from_ms = 26 * H, .to_ms = 30 * H}, "");
 }
 
 WITH_STORE(days_are_their_hours_added_up)
@@ -128,9 +128,9 @@ WITH_STORE(days_are_their_hours_added_up)
     put(f, "a", 24, NULL, 0, 0); /* late data: the previous hour is gone */
     put(f, "a", 48, NULL, 0, 0);
     expect(f, &days, "a@24-48 GPU-1/H200 f1 u2 d3 e4 kim=5,5,0,1,1 lee=2000,0,2000,9,60; ");
-    expect(f, &(struct usage_ask){.to_ms = 1000 * H, .days = always, .n_days = 1, .zone = "Asia/Tokyo"}, "");
+    expect(f, &(struct usage_query){.to_ms = 1000 * H, .days = always, .n_days = 1, .zone = "Asia/Tokyo"}, "");
     put(f, "a", 60, first + 1, 1, 0); /* hours around, days between */
-    expect(f, &(struct usage_ask){.from_ms = 24 * H, .to_ms = 61 * H, .days = one_day, .n_days = 1, .zone = "UTC"},
+    expect(f, &(struct usage_query){.from_ms = 24 * H, .to_ms = 61 * H, .days = one_day, .n_days = 1, .zone = "UTC"},
            "a@24-48 GPU-1/H200 f1 u2 d3 e4 kim=5,5,0,1,1 lee=2000,0,2000,9,60; a@60-61 GPU-2/H200 f99 u0 d0 e0; ");
 }
 
@@ -186,7 +186,7 @@ static bool yes(void *arg)
 
 WITH_STORE(reading_stops_when_told)
 {
-    struct usage_ask stopped = all;
+    struct usage_query stopped = all;
     int n = 0;
     AUTO_BUF b = BUF_INIT(1000);
 

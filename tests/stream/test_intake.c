@@ -82,23 +82,23 @@ static void a_list_that_begins_again_before_its_end_is_one(void **unused)
 
 static void what_waits_is_the_newest_and_a_new_list_replaces_it(void **unused)
 {
-    struct stream_news waiting = {0};
+    struct stream_changes waiting = {0};
     struct intake in = {.own = true};
     struct err err = {0};
 
     (void)unused;
     assert_int_equal(take_all(&in, BEGIN EVENT("node", NODE("a", "up")) WHOLE, 99, &err), 0);
-    stream_news_merge(&waiting, &in.news);
+    stream_changes_merge(&waiting, &in.news);
     assert_int_equal(take_all(&in, EVENT("node", NODE("a", "down")) EVENT("notice", "{\"notice\":\"full\"}"), 99, &err),
                      0);
     assert_false(in.news.begun);
-    stream_news_merge(&waiting, &in.news);
+    stream_changes_merge(&waiting, &in.news);
     assert_true(waiting.begun && waiting.whole);
     assert_int_equal(waiting.nodes.n, 1);
     assert_int_equal(waiting.nodes.v[0]->node->state, NODE_DOWN);
     assert_string_equal(waiting.notice, "full");
     assert_int_equal(take_all(&in, BEGIN EVENT("node", NODE("b", "up")), 99, &err), 0);
-    stream_news_merge(&waiting, &in.news);
+    stream_changes_merge(&waiting, &in.news);
     assert_true(waiting.begun);
     assert_false(waiting.whole);
     assert_int_equal(waiting.nodes.n, 1);

@@ -87,11 +87,11 @@ static void take_run(struct str *c)
 
 static void answer(struct str *c)
 {
-    struct report_ask ask = {.from = date(c[2]),
-                             .to = date(c[3]),
-                             .week_start = (int)number(c[4], 1),
-                             .partial = str_eq(c[5], "1"),
-                             .company = some(c[6])};
+    struct report_query ask = {.from = date(c[2]),
+                               .to = date(c[3]),
+                               .week_start = (int)number(c[4], 1),
+                               .partial = str_eq(c[5], "1"),
+                               .company = some(c[6])};
     struct report r = {0};
     struct err err = {0};
     char day[16];

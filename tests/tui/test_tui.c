@@ -75,7 +75,7 @@ static void meters_and_plots_are_exact(void **unused)
 
 static void lanes_show_who_was_there_and_what_it_did(void **unused)
 {
-    struct lanes_ask ask = {.from_ms = 1000000, .step_ms = 1000, .bins = 12, .n = 2, .devices = {"GPU-a", "GPU-b"}};
+    struct lanes_query ask = {.from_ms = 1000000, .step_ms = 1000, .bins = 12, .n = 2, .devices = {"GPU-a", "GPU-b"}};
     struct lanes *l = lanes_new(&ask);
     struct sheet s = {0};
     AUTO_BUF out = BUF_INIT(4096);
@@ -294,7 +294,7 @@ static void meters_are_coloured_by_load(void **unused)
 
 static void plots_begin_with_what_is_stored(void **unused)
 {
-    struct lanes_ask ask = {.from_ms = NOW - TRAIL_LEN * 1000ll, .step_ms = 1000, .bins = TRAIL_LEN, .n = 1};
+    struct lanes_query ask = {.from_ms = NOW - TRAIL_LEN * 1000ll, .step_ms = 1000, .bins = TRAIL_LEN, .n = 1};
     size_t n;
 
     (void)unused;

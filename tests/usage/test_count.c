@@ -25,7 +25,7 @@ static int64_t pick(int64_t lo, int64_t hi) /* [lo, hi] */
 }
 
 /* A history of some hours with what must be around them. */
-struct scene {
+struct alert_input {
     struct count_rule rule;
     size_t n_hours, n_minutes, n_uses, n_booked;
     int64_t from_ms, until_ms, hours[40];
@@ -35,7 +35,7 @@ struct scene {
     struct count_booked booked[8];
 };
 
-static void scene_start(struct scene *s, const struct count_rule *rule, size_t n_hours)
+static void scene_start(struct alert_input *s, const struct count_rule *rule, size_t n_hours)
 {
     memset(s, 0, sizeof(*s));
     s->rule = *rule;
@@ -50,7 +50,8 @@ static void scene_start(struct scene *s, const struct count_rule *rule, size_t n
         s->minutes[i] = (struct count_minute){.seen = true, .busy_ms = 0, .mem = 0, .mj = 0};
 }
 
-static void scene_count(const struct scene *s, size_t first, size_t n, struct arena *mem, struct usage_device *ret)
+static void scene_count(const struct alert_input *s, size_t first, size_t n, struct arena *mem,
+                        struct usage_device *ret)
 {
     int64_t from_ms = s->hours[first] - count_reach_ms(&s->rule);
     size_t skip = (size_t)((from_ms - s->from_ms) / MINUTE);
@@ -61,7 +62,7 @@ static void scene_count(const struct scene *s, size_t first, size_t n, struct ar
     count_device(&s->rule, &in, &d, mem, ret);
 }
 
-static struct count_minute *minute(struct scene *s, int i) /* of the first hour */
+static struct count_minute *minute(struct alert_input *s, int i) /* of the first hour */
 {
     return &s->minutes[(T0 - s->from_ms) / MINUTE + i];
 }
@@ -71,7 +72,7 @@ static struct count_minute sample_of(int32_t busy_ms, int64_t mem, int64_t mj)
     return (struct count_minute){.seen = true, .busy_ms = busy_ms, .mem = mem, .mj = mj};
 }
 
-static void use(struct scene *s, const char *login, int64_t from, int64_t to, int64_t mem)
+static void use(struct alert_input *s, const char *login, int64_t from, int64_t to, int64_t mem)
 {
     s->uses[s->n_uses++] = (struct count_use){login, T0 + from, T0 + to, mem, -1, false, 0};
 }
@@ -86,7 +87,7 @@ static const struct usage_sum *of(const struct usage_device *u, const char *logi
     return &none;
 }
 
-static void one(const struct scene *s, struct arena *mem, struct usage_device *ret)
+static void one(const struct alert_input *s, struct arena *mem, struct usage_device *ret)
 {
     scene_count(s, 0, 1, mem, ret);
 }
@@ -94,7 +95,7 @@ static void one(const struct scene *s, struct arena *mem, struct usage_device *r
 static void nobody_on_it_is_free(void **unused)
 {
     AUTO_ARENA mem = {0};
-    struct scene *s = mem_alloc(sizeof(*s));
+    struct alert_input *s = mem_alloc(sizeof(*s));
     struct usage_device u;
 
     (void)unused;
@@ -109,7 +110,7 @@ static void nobody_on_it_is_free(void **unused)
 static void a_process_holds_from_its_first_moment_to_its_last(void **unused)
 {
     AUTO_ARENA mem = {0};
-    struct scene *s = mem_alloc(sizeof(*s));
+    struct alert_input *s = mem_alloc(sizeof(*s));
     struct usage_device u;
 
     (void)unused;
@@ -146,7 +147,7 @@ static void the_first_minute_with_samples_is_whole_of_who_ran_before(void **unus
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO_ARENA mem = {0};
-        struct scene *s = mem_alloc(sizeof(*s));
+        struct alert_input *s = mem_alloc(sizeof(*s));
         struct usage_device u;
         scene_start(s, &usual, 1);
         for (size_t k = 0; k < s->n_minutes; k++)
@@ -172,7 +173,7 @@ static void a_shared_device_is_split_by_memory(void **unused)
                  {SPLIT_EQUAL, HOUR / 2, HOUR / 2},
                  {SPLIT_SM, HOUR / 5, HOUR * 4 / 5}};
     AUTO_ARENA mem = {0};
-    struct scene *s = mem_alloc(sizeof(*s));
+    struct alert_input *s = mem_alloc(sizeof(*s));
     struct usage_device u;
 
     (void)unused;
@@ -209,7 +210,7 @@ static void idle_spells_count_only_when_they_are_long(void **unused)
     } cases[] = {{10, 39, 0}, {10, 40, 30 * MINUTE}, {0, 60, 60 * MINUTE},  {-29, 0, 0},           {-29, 1, MINUTE},
                  {59, 88, 0}, {59, 89, MINUTE},      {50, 90, 10 * MINUTE}, {-30, 90, 60 * MINUTE}};
     AUTO_ARENA mem = {0};
-    struct scene *s = mem_alloc(sizeof(*s));
+    struct alert_input *s = mem_alloc(sizeof(*s));
     struct usage_device u;
 
     (void)unused;
@@ -238,7 +239,7 @@ static void work_counts_where_it_was_measured(void **unused)
     } cases[] = {{30000, 12000, MINUTE, 30000, 12000}, {0, 0, MINUTE, 0, 0},
                  {-1, 15000, MINUTE, -1, 15000},       {-1, -1, MINUTE, -1, -1},
                  {45000, 50, 20000, 20000, 50},        {20000, -1, 20000, 20000, -1}};
-    struct scene *s = mem_alloc(sizeof(*s));
+    struct alert_input *s = mem_alloc(sizeof(*s));
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -276,7 +277,7 @@ static void what_nobody_explains_is_somebodys(void **unused)
     } cases[] = {{0, GIB, 0, 0},           {0, GIB + 1, 60000, 0},         {2999, 0, 0, 0}, {3000, 0, 3000, 3000},
                  {60000, 0, 60000, 60000}, {30000, 9 * GIB, 60000, 30000}, {-1, 0, 0, 0}};
     AUTO_ARENA mem = {0};
-    struct scene *s = mem_alloc(sizeof(*s));
+    struct alert_input *s = mem_alloc(sizeof(*s));
     struct usage_device u;
 
     (void)unused;
@@ -306,7 +307,7 @@ static void what_nobody_explains_is_somebodys(void **unused)
 static void a_minute_without_a_sample_is_down(void **unused)
 {
     AUTO_ARENA mem = {0};
-    struct scene *s = mem_alloc(sizeof(*s));
+    struct alert_input *s = mem_alloc(sizeof(*s));
     struct usage_device u;
 
     (void)unused;
@@ -332,7 +333,7 @@ static void a_minute_without_a_sample_is_down(void **unused)
 static void booked_and_nobody_on_it_is_told_apart(void **unused)
 {
     AUTO_ARENA mem = {0};
-    struct scene *s = mem_alloc(sizeof(*s));
+    struct alert_input *s = mem_alloc(sizeof(*s));
     struct usage_device u;
 
     (void)unused;
@@ -368,7 +369,7 @@ static void parts_add_up_to_the_whole(void **unused)
     }
 }
 
-static void random_scene(struct scene *s)
+static void random_scene(struct alert_input *s)
 {
     static const char *const logins[] = {"ana", "ben", "kim", "lee", "", "root"};
     struct count_rule rule = usual;
@@ -412,7 +413,7 @@ static void random_scene(struct scene *s)
 }
 
 /* C1, C2, C4, C5 */
-static void check_sums(const struct scene *s, const struct usage_device *u, size_t hour)
+static void check_sums(const struct alert_input *s, const struct usage_device *u, size_t hour)
 {
     int64_t held = 0, mj = u->mj, want_mj = 0;
     int64_t counted = MAX(0, MIN(s->hours[hour] + HOUR, s->until_ms) - s->hours[hour]);
@@ -440,7 +441,7 @@ static void check_sums(const struct scene *s, const struct usage_device *u, size
 
 static void random_histories_add_up_and_count_alike_in_pieces(void **unused)
 {
-    struct scene *s = mem_alloc(sizeof(*s));
+    struct alert_input *s = mem_alloc(sizeof(*s));
     size_t hours = 0, shared = 0;
 
     (void)unused;

@@ -86,7 +86,7 @@ static void close_store(void)
 }
 
 /* Rows as text: key@label held/busy gpus. */
-static void expect(struct sums_ask a, const char *want)
+static void expect(struct sums_query a, const char *want)
 {
     static const struct sums_device d1[] = {{"GPU-1", 0, -1}}, d2[] = {{"GPU-2", 3, -1}};
     static const struct sums_node nodes[] = {{"n1", "dgx1", 1, (struct sums_device *)d1},
@@ -138,16 +138,16 @@ static void people_teams_and_companies(void **unused)
 {
     (void)unused;
     fill();
-    expect((struct sums_ask){.by = BY_PERSON, .period = PERIOD_ALL},
+    expect((struct sums_query){.by = BY_PERSON, .period = PERIOD_ALL},
            "kim 150/90 1; lee 60/0 1; ana 15/15 1; - 15/15 1; = 240/120 2");
-    expect((struct sums_ask){.by = BY_PERSON, .period = PERIOD_DAY},
+    expect((struct sums_query){.by = BY_PERSON, .period = PERIOD_DAY},
            "kim@1970-01-01 120/90 1; lee@1970-01-01 60/0 1; ana@1970-01-01 15/15 1; -@1970-01-01 15/15 1; "
            "kim@1970-01-02 30/0 1; = 240/120 2");
     /* lee is in both teams and counts in both; kim changed teams; the total counts once */
-    expect((struct sums_ask){.by = BY_TEAM, .period = PERIOD_ALL},
+    expect((struct sums_query){.by = BY_TEAM, .period = PERIOD_ALL},
            "vision 180/90 2; speech 90/0 2; - 30/30 1; = 240/120 2");
     /* of a person in no company: that of the node */
-    expect((struct sums_ask){.by = BY_COMPANY, .period = PERIOD_ALL},
+    expect((struct sums_query){.by = BY_COMPANY, .period = PERIOD_ALL},
            "acme 180/90 2; bolt 30/30 1; - 30/0 1; = 240/120 2");
     close_store();
 }
@@ -156,17 +156,18 @@ static void nodes_devices_jobs_and_filters(void **unused)
 {
     (void)unused;
     fill();
-    expect((struct sums_ask){.by = BY_NODE, .period = PERIOD_ALL}, "dgx1 150/90 1; dgx2 90/30 1; = 240/120 2");
-    expect((struct sums_ask){.by = BY_DEVICE, .period = PERIOD_ALL, .node = "dgx2"}, "GPU-2 90/30 1; = 90/30 1");
-    expect((struct sums_ask){.by = BY_MODEL, .period = PERIOD_ALL, .person = "kim"},
+    expect((struct sums_query){.by = BY_NODE, .period = PERIOD_ALL}, "dgx1 150/90 1; dgx2 90/30 1; = 240/120 2");
+    expect((struct sums_query){.by = BY_DEVICE, .period = PERIOD_ALL, .node = "dgx2"}, "GPU-2 90/30 1; = 90/30 1");
+    expect((struct sums_query){.by = BY_MODEL, .period = PERIOD_ALL, .person = "kim"},
            "NVIDIA H200 150/90 1; = 150/90 1");
-    expect((struct sums_ask){.by = BY_PERSON, .period = PERIOD_ALL, .team = "speech"},
+    expect((struct sums_query){.by = BY_PERSON, .period = PERIOD_ALL, .team = "speech"},
            "lee 60/0 1; kim 30/0 1; = 90/0 2");
-    expect((struct sums_ask){.by = BY_PERSON, .period = PERIOD_ALL, .model = "h100"}, "= 0/0 0");
-    expect((struct sums_ask){.by = BY_PERSON, .period = PERIOD_ALL, .from_ms = 2 * H, .to_ms = 4 * H},
+    expect((struct sums_query){.by = BY_PERSON, .period = PERIOD_ALL, .model = "h100"}, "= 0/0 0");
+    expect((struct sums_query){.by = BY_PERSON, .period = PERIOD_ALL, .from_ms = 2 * H, .to_ms = 4 * H},
            "kim 60/60 1; ana 15/15 1; = 75/75 2");
     /* the job is kim's hour, and half of the one she had as kdoe */
-    expect((struct sums_ask){.by = BY_JOB, .period = PERIOD_ALL}, "- 150/60 2; 0000000000000007 90/60 1; = 240/120 2");
+    expect((struct sums_query){.by = BY_JOB, .period = PERIOD_ALL},
+           "- 150/60 2; 0000000000000007 90/60 1; = 240/120 2");
     close_store();
 }
 
@@ -178,9 +179,9 @@ static void days_of_another_zone_are_made_of_hours(void **unused)
     fill();
     assert_int_equal(zone_load("Asia/Tokyo", &tokyo, NULL), 0);
     put("n1", 20, "GPU-1", "ana", H, 0); /* 05:00 of the next day there */
-    expect((struct sums_ask){.by = BY_PERSON, .period = PERIOD_DAY, .zone = tokyo, .person = "ana"},
+    expect((struct sums_query){.by = BY_PERSON, .period = PERIOD_DAY, .zone = tokyo, .person = "ana"},
            "ana@1970-01-01 15/15 1; ana@1970-01-02 60/0 1; = 75/15 2");
-    expect((struct sums_ask){.by = BY_PERSON, .period = PERIOD_MONTH, .zone = tokyo, .person = "ana"},
+    expect((struct sums_query){.by = BY_PERSON, .period = PERIOD_MONTH, .zone = tokyo, .person = "ana"},
            "ana@1970-01 75/15 2; = 75/15 2");
     zone_free(tokyo);
     close_store();
@@ -195,7 +196,7 @@ static void too_much_is_refused(void **unused)
 
     (void)unused;
     fill();
-    struct sums_ask a = {.period = PERIOD_HOUR, .zone = utc, .to_ms = 40000 * H, .each = each_of};
+    struct sums_query a = {.period = PERIOD_HOUR, .zone = utc, .to_ms = 40000 * H, .each = each_of};
     assert_int_equal(sums_run(&a, &mem, &t, &err), -E2BIG);
     assert_non_null(strstr(err.msg, "hours"));
     zone_free(utc);

@@ -105,7 +105,7 @@ static const char *wanted(const struct recorded_row *job)
 static size_t judge(struct tracker *w, const char *want, const char *job, const char *how)
 {
     struct advice a[ADVICE_COUNT];
-    size_t n = tracker_tell(w, a, ARRAY_LEN(a));
+    size_t n = tracker_advice(w, a, ARRAY_LEN(a));
     bool right = n == (want[0] != 0) && (!n || strcmp(advice_rules[a[0].rule].name, want) == 0);
     print_message("%-5s %s, %s: wanted %s; %s (%s)%s\n", right ? "ok" : "WRONG", job, how, want[0] ? want : "nothing",
                   n ? advice_rules[a[0].rule].name : "nothing", n ? a[0].evidence : "", n > 1 ? ", and more" : "");

@@ -50,7 +50,7 @@ static void each_rule_is_told_of_the_recorded_job_it_is_for(void **unused)
         to = job_end(from);
         for (size_t i = from; i < to; i++) {
             tracker_add(w, &rows[i].s);
-            n = tracker_tell(w, a, ARRAY_LEN(a));
+            n = tracker_advice(w, a, ARRAY_LEN(a));
             for (size_t k = 0; k < n; k++)
                 if (strcmp(advice_rules[a[k].rule].name, rows[i].want) != 0)
                     fail_msg("%s, sample %zu: %s (%s), wanted '%s'", rows[i].job, i - from,
@@ -135,7 +135,7 @@ static int replay_run(const double *stage, int slow, double by, struct advice *r
     }
     for (size_t i = 0; i < GPUS; i++) {
         struct advice a[ADVICE_COUNT];
-        if (slow < 0 && tracker_tell(run.w[i], a, ADVICE_COUNT))
+        if (slow < 0 && tracker_advice(run.w[i], a, ADVICE_COUNT))
             fail_msg("GPU %zu: %s (%s)", i, advice_rules[a[0].rule].name, a[0].evidence);
         tracker_free(run.w[i]);
     }

@@ -286,10 +286,10 @@ static void a_run_in_one_sentence(void **unused)
         m.mean[k] = NAN;
     m.mean[RUN_ACTIVE] = 0.71;
     m.mean[RUN_TENSOR_PEAK] = 0.38;
-    struct run_told t = {.what = "4 x H200",
-                         .ms = 312 * 60000,
-                         .m = &m,
-                         .money = &(struct run_money){true, 12.4, "EUR"}};
+    struct run_sentence t = {.what = "4 x H200",
+                             .ms = 312 * 60000,
+                             .m = &m,
+                             .money = &(struct run_money){true, 12.4, "EUR"}};
     run_sentence(&b, &t);
     assert_string_equal(b.p,
                         "4 x H200 for 5 h 12 m: active 71 %, waited 29 %, 38 % of the tensor peak; 9.8 kWh, 12.40 EUR");
@@ -302,15 +302,16 @@ static void a_run_in_one_sentence(void **unused)
     t.no_data = "no data since 09:02: the driver of dgx5 is not responding";
     t.withheld = true;
     run_sentence(&b, &t);
-    assert_string_equal(b.p, "4 x H200 for 5 h 12 m: no data since 09:02: the driver of dgx5 is not responding; 9.8 kWh, "
-                             "12.40 EUR");
+    assert_string_equal(b.p,
+                        "4 x H200 for 5 h 12 m: no data since 09:02: the driver of dgx5 is not responding; 9.8 kWh, "
+                        "12.40 EUR");
     buf_reset(&b);
     m.mean[RUN_ACTIVE] = m.joules = NAN;
     m.mean[RUN_UTIL] = 0.5;
-    run_sentence(&b, &(struct run_told){.what = "1 x A100",
-                                        .ms = 60000,
-                                        .m = &m,
-                                        .why = "efficiency is not measured: GPUs before Hopper do not tell it"});
+    run_sentence(&b, &(struct run_sentence){.what = "1 x A100",
+                                            .ms = 60000,
+                                            .m = &m,
+                                            .why = "efficiency is not measured: GPUs before Hopper do not tell it"});
     assert_string_equal(b.p, "1 x A100 for 1 m: efficiency is not measured: GPUs before Hopper do not tell it, "
                              "utilisation 50 % (not efficiency)");
 }

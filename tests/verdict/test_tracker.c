@@ -145,7 +145,7 @@ static void no_activity(size_t t, struct sample *s) /* an older GPU */
     bits_clear(&s->have, M_active);
 }
 
-static const struct scene {
+static const struct alert_input {
     const char *name, *job;
     second_fn *change; /* NULL: as recorded */
     int rule;          /* the one that fires; -1: none */
@@ -194,7 +194,7 @@ static const struct scene {
 };
 
 /* Seconds of a scene; of every so many the mean is read, as an agent does. */
-static struct tracker *replay(const struct scene *c, size_t seconds, size_t every)
+static struct tracker *replay(const struct alert_input *c, size_t seconds, size_t every)
 {
     struct tracker *w = tracker_new(ADVICE_READING_MS);
     for (size_t t = 0; t + every <= seconds; t += every) {
@@ -218,7 +218,7 @@ static void each_rule_fires_on_the_job_it_is_for_and_on_no_other(void **unused)
         for (size_t every = 1; every <= 5; every += 4) {
             struct advice a[ADVICE_COUNT];
             struct tracker *w = replay(&scenes[i], 300, every);
-            size_t n = tracker_tell(w, a, ARRAY_LEN(a));
+            size_t n = tracker_advice(w, a, ARRAY_LEN(a));
             print_message("%s, every %zu s:%s\n", scenes[i].name, every, n ? "" : " nothing");
             for (size_t k = 0; k < n; k++)
                 print_message("    %s: %s. %s\n", advice_rules[a[k].rule].title, a[k].evidence,
@@ -282,22 +282,21 @@ static void another_rule_after_an_hour(size_t t, struct sample *s)
 
 static void what_is_held_and_never_used_is_found(void **unused)
 {
-    static const struct scene hours[] = {{"10 GiB held", "idle", ten_gib, ADVICE_unused,
-                                          "no work for 59 m 59 s, 10.0 GiB held"},
-                                         {"100 GiB held", "idle", NULL, ADVICE_unused,
-                                          "no work for 59 m 59 s, 100 GiB held"},
-                                         {"one step, then nothing", "idle", one_step_only, ADVICE_unused, NULL},
-                                         {"nobody's", "idle", nobody, -1, NULL},
-                                         {"loads slowly", "idle", loads_slowly, -1, NULL},
-                                         {"loads, then works", "idle", works_after_nine_minutes, -1, NULL},
-                                         {"a server with little to do", "idle", asked_now_and_then, -1, NULL},
-                                         {"works at last", "idle", another_rule_after_an_hour, ADVICE_fp32, NULL}};
+    static const struct alert_input hours[] =
+        {{"10 GiB held", "idle", ten_gib, ADVICE_unused, "no work for 59 m 59 s, 10.0 GiB held"},
+         {"100 GiB held", "idle", NULL, ADVICE_unused, "no work for 59 m 59 s, 100 GiB held"},
+         {"one step, then nothing", "idle", one_step_only, ADVICE_unused, NULL},
+         {"nobody's", "idle", nobody, -1, NULL},
+         {"loads slowly", "idle", loads_slowly, -1, NULL},
+         {"loads, then works", "idle", works_after_nine_minutes, -1, NULL},
+         {"a server with little to do", "idle", asked_now_and_then, -1, NULL},
+         {"works at last", "idle", another_rule_after_an_hour, ADVICE_fp32, NULL}};
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(hours); i++)
         for (size_t every = 1; every <= 5; every += 4) {
             struct advice a[ADVICE_COUNT];
             struct tracker *w = replay(&hours[i], 3600, every);
-            size_t n = tracker_tell(w, a, ARRAY_LEN(a));
+            size_t n = tracker_advice(w, a, ARRAY_LEN(a));
             print_message("%s, every %zu s: %s\n", hours[i].name, every, n ? a[0].evidence : "nothing");
             assert_int_equal(n, hours[i].rule >= 0);
             assert_true(!n || ((int)a[0].rule == hours[i].rule && a[0].now));
@@ -307,21 +306,21 @@ static void what_is_held_and_never_used_is_found(void **unused)
         }
     struct advice a[ADVICE_COUNT];
     struct tracker *w = replay(&hours[0], 600, 5); /* its first minutes are nobody's business */
-    assert_int_equal(tracker_tell(w, a, ARRAY_LEN(a)), 0);
+    assert_int_equal(tracker_advice(w, a, ARRAY_LEN(a)), 0);
     tracker_free(w);
 }
 
 static void a1_nothing_is_told_before_a_minute_and_over_a_hole(void **unused)
 {
-    const struct scene spin = {"spin", "spin", NULL, ADVICE_spinning, NULL};
+    const struct alert_input spin = {"spin", "spin", NULL, ADVICE_spinning, NULL};
     struct advice a[ADVICE_COUNT];
     struct tracker *w = replay(&spin, 60, 1);
     struct sample s = *truework_at("spin", 0);
     (void)unused;
-    assert_int_equal(tracker_tell(w, a, ARRAY_LEN(a)), 0); /* the first reading stands for nothing yet: 59 s */
+    assert_int_equal(tracker_advice(w, a, ARRAY_LEN(a)), 0); /* the first reading stands for nothing yet: 59 s */
     s.at_ms = T0 + 61000;
     tracker_add(w, &s);
-    assert_int_equal(tracker_tell(w, a, ARRAY_LEN(a)), 1);
+    assert_int_equal(tracker_advice(w, a, ARRAY_LEN(a)), 1);
     assert_true(a[0].now);
     assert_int_equal(a[0].ms, 60000);
     assert_int_equal(a[0].from_ms, T0 + 1000);
@@ -331,13 +330,13 @@ static void a1_nothing_is_told_before_a_minute_and_over_a_hole(void **unused)
         s.at_ms = T0 + 650000 + i * 1000;
         tracker_add(w, &s);
     }
-    assert_int_equal(tracker_tell(w, a, ARRAY_LEN(a)), 0);
+    assert_int_equal(tracker_advice(w, a, ARRAY_LEN(a)), 0);
     tracker_free(w);
 }
 
 static void what_is_over_is_told_as_such(void **unused)
 {
-    const struct scene fp32 = {"fp32", "gpt-fp32", NULL, ADVICE_fp32, NULL};
+    const struct alert_input fp32 = {"fp32", "gpt-fp32", NULL, ADVICE_fp32, NULL};
     struct advice a[ADVICE_COUNT];
     struct tracker *w = replay(&fp32, 101, 1);
     (void)unused;
@@ -346,7 +345,7 @@ static void what_is_over_is_told_as_such(void **unused)
         s.at_ms = T0 + 102000 + i * 1000;
         tracker_add(w, &s);
     }
-    assert_int_equal(tracker_tell(w, a, ARRAY_LEN(a)), 1);
+    assert_int_equal(tracker_advice(w, a, ARRAY_LEN(a)), 1);
     assert_int_equal(a[0].rule, ADVICE_fp32);
     assert_false(a[0].now);
     assert_int_equal(a[0].ms, 100000);
@@ -355,7 +354,7 @@ static void what_is_over_is_told_as_such(void **unused)
         s.at_ms = T0 + 202000 + i * 1000;
         tracker_add(w, &s);
     }
-    assert_int_equal(tracker_tell(w, a, ARRAY_LEN(a)), 1);
+    assert_int_equal(tracker_advice(w, a, ARRAY_LEN(a)), 1);
     assert_true(a[0].now);
     assert_int_equal(a[0].ms, 200000);
     assert_int_equal(a[0].to_ms, T0 + 301000);
@@ -381,7 +380,7 @@ static void healthy_replays_with_spread_raise_nothing(void **unused)
             s.at_ms = T0 + (int64_t)t * 1000;
             tracker_add(w, &s);
         }
-        size_t n = tracker_tell(w, a, ARRAY_LEN(a));
+        size_t n = tracker_advice(w, a, ARRAY_LEN(a));
         if (n)
             fail_msg("run %d: %s: %s", run, advice_rules[a[0].rule].title, a[0].evidence);
         tracker_free(w);

@@ -91,14 +91,14 @@ static bool always(void *arg)
 static void rows_become_run_days(void **unused)
 {
     static const char *const ignore[] = {"other_gpu"};
-    struct runs_told_ask ask = {.from = DAY, .to = DAY + 1, .n_ignore_tags = 1, .ignore_tags = ignore};
-    struct runs_told told;
+    struct runs_available_query ask = {.from = DAY, .to = DAY + 1, .n_ignore_tags = 1, .ignore_tags = ignore};
+    struct runs_available told;
     struct wandb_store *s = NULL;
     struct runs runs = {0};
     struct err err = {0};
     char *dir = dir_new_quick();
     (void)unused;
-    assert_int_equal(wandb_told(dir, &told, &err), 0); /* nothing was ever pulled */
+    assert_int_equal(wandb_source(dir, &told, &err), 0); /* nothing was ever pulled */
     assert_false(told.any);
     assert_int_equal(wandb_days_in(dir, &ask, &runs, &err), 0);
     assert_int_equal(runs.n, 0);
@@ -112,7 +112,7 @@ static void rows_become_run_days(void **unused)
     put(s, "acme", "d", DAY + 2, "[]", WANDB_EXISTS);
     pull(s, "zeta", "z");
     wandb_store_close(s);
-    assert_int_equal(wandb_told(dir, &told, &err), 0);
+    assert_int_equal(wandb_source(dir, &told, &err), 0);
     assert_true(told.any);
     assert_string_equal(told.zone, "Asia/Tokyo");
     assert_int_equal(told.pulled_ms, 5000);

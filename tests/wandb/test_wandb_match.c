@@ -114,12 +114,12 @@ static void a_run_of_wandb_is_found_by_time_and_person(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct job_fact jobs[3], *v[3];
-        struct match_ask ask = {.from_ms = T0 + cases[i].from * MINUTE,
-                                .until_ms = T0 + cases[i].to * MINUTE,
-                                .now_ms = T0 + 1000 * MINUTE,
-                                .person = cases[i].user,
-                                .person_of = person_of,
-                                .gpus = 2};
+        struct match_params ask = {.from_ms = T0 + cases[i].from * MINUTE,
+                                   .until_ms = T0 + cases[i].to * MINUTE,
+                                   .now_ms = T0 + 1000 * MINUTE,
+                                   .person = cases[i].user,
+                                   .person_of = person_of,
+                                   .gpus = 2};
         print_message("%s\n", cases[i].what);
         for (size_t k = 0; k < cases[i].n; k++) {
             jobs[k] = job_of(&cases[i].v[k], (int64_t)k + 1);

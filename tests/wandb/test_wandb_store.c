@@ -62,7 +62,7 @@ static int dump_run(void *arg, const struct wandb_run *r, const struct wandb_day
 static char *dump(struct wandb_store *s)
 {
     struct buf b = BUF_INIT(16 << 20);
-    struct wandb_ask ask = WANDB_ASK_ALL;
+    struct wandb_query ask = WANDB_ASK_ALL;
 
     ask.deleted = true;
     assert_true(wandb_days_each(s, &ask, dump_day, &b, NULL) >= 0);
@@ -89,7 +89,7 @@ static int count_day(void *arg, const struct wandb_run *r, const struct wandb_da
 
 static int days_in(struct wandb_store *s, int32_t from, int32_t to, bool deleted)
 {
-    struct wandb_ask ask = {.from = from, .to = to, .deleted = deleted};
+    struct wandb_query ask = {.from = from, .to = to, .deleted = deleted};
     int n = 0, said = wandb_days_each(s, &ask, count_day, &n, NULL);
 
     assert_int_equal(said, n);
@@ -322,7 +322,7 @@ static void the_order_of_a_dataset_is_team_newest_day_run_project(void **unused)
                 {"a", "y", "r9", 6}};
     char *dir = place_new();
     struct wandb_store *s = open_ok(dir, true);
-    struct wandb_ask ask = WANDB_ASK_ALL;
+    struct wandb_query ask = WANDB_ASK_ALL;
     AUTO_BUF b = BUF_INIT(4096);
 
     (void)unused;
@@ -336,7 +336,7 @@ static void the_order_of_a_dataset_is_team_newest_day_run_project(void **unused)
     assert_int_equal(wandb_days_each(s, &ask, note_order, &b, NULL), 5);
     assert_string_equal(b.p, "a 6 r9 y;a 4 r1 z;a 4 r2 x;a 4 r2 y;b 5 r1 x;");
     buf_reset(&b);
-    ask = (struct wandb_ask){.from = 4, .to = 5};
+    ask = (struct wandb_query){.from = 4, .to = 5};
     assert_int_equal(wandb_days_each(s, &ask, note_order, &b, NULL), 4);
     assert_string_equal(b.p, "a 4 r2 x;a 4 r2 y;a 4 r1 z;b 5 r1 x;");
     wandb_store_close(s);
@@ -352,7 +352,7 @@ static int get_day(void *arg, const struct wandb_run *r, const struct wandb_day 
 
 static struct wandb_day one_day(struct wandb_store *s, int32_t day)
 {
-    struct wandb_ask ask = {.from = day, .to = day};
+    struct wandb_query ask = {.from = day, .to = day};
     struct wandb_day d = {.day = -1};
 
     assert_true(wandb_days_each(s, &ask, get_day, &d, NULL) <= 1);
@@ -749,7 +749,7 @@ static void a_row_from_elsewhere_never_replaces_a_newer_one(void **unused)
                               .logged_ms = cases[i].logged,
                               .cpus = i ? -1 : 4};
         enum wandb_put put;
-        struct wandb_ask ask = {.from = DAY, .to = DAY, .deleted = true};
+        struct wandb_query ask = {.from = DAY, .to = DAY, .deleted = true};
         assert_int_equal(wandb_row_put(s, &r, &d, &put, NULL), 0);
         assert_int_equal(put, cases[i].want);
         assert_int_equal(wandb_days_each(s, &ask, get_day, &d, NULL), 1);
@@ -864,7 +864,7 @@ static void a_damaged_page_is_an_error_or_is_not_read(void **unused)
     for (size_t at = 0; at < whole.len; at += 4096) {
         AUTO_BUF bad = BUF_INIT(64 << 20);
         struct prng g = {at};
-        struct wandb_ask ask = WANDB_ASK_ALL;
+        struct wandb_query ask = WANDB_ASK_ALL;
         AUTO_BUF out = BUF_INIT(16 << 20);
         buf_addstr(&bad, buf_str(&whole));
         for (int i = 0; i < 300; i++)
@@ -1007,7 +1007,7 @@ static void all_of_a_place_is_carried_into_another_once(void **unused)
 {
     char *from = dir_new_quick(), *to = place_new();
     struct wandb_store *s = open_ok(from, true);
-    struct wandb_carried sum = {0};
+    struct wandb_delivered sum = {0};
     struct err err = {0};
 
     (void)unused;

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "wandb_pull/ask.h"
+#include "wandb_pull/graphql.h"
 #include "wandb_pull/run.h"
 
 #include "test.h"
@@ -21,10 +21,10 @@ static void variables_are_as_the_vendors_client_sends_them(void **unused)
     AUTO_BUF b = BUF_INIT(4096);
     json_t *j;
     (void)unused;
-    ask_projects_variables(&b, "te\"am", NULL);
+    graphql_projects_variables(&b, "te\"am", NULL);
     assert_string_equal(b.p, "{\"entity\":\"te\\\"am\",\"cursor\":null,\"perPage\":200}");
     buf_reset(&b);
-    ask_runs_variables(&b, "team", "proj", "abc", 1000, 1730386800000);
+    graphql_runs_variables(&b, "team", "proj", "abc", 1000, 1730386800000);
     assert_string_equal(b.p, "{\"entity\":\"team\",\"project\":\"proj\",\"cursor\":\"abc\",\"perPage\":1000,\"order\":"
                              "\"+created_at\","
                              "\"filters\":\"{\\\"createdAt\\\":{\\\"$lt\\\":\\\"2024-10-31T15:00:00.000Z\\\"}}\"}");
@@ -32,10 +32,10 @@ static void variables_are_as_the_vendors_client_sends_them(void **unused)
     json_decref(json_of(json_string_value(json_object_get(j, "filters"))));
     json_decref(j);
     buf_reset(&b);
-    ask_events_variables(&b, "team", "proj", "run1", 500);
+    graphql_events_variables(&b, "team", "proj", "run1", 500);
     assert_string_equal(b.p, "{\"entity\":\"team\",\"project\":\"proj\",\"name\":\"run1\",\"samples\":500}");
     buf_reset(&b);
-    ask_run_path(&b, "te am", "a/b?c", "../r", ASK_METADATA);
+    url_run_file(&b, "te am", "a/b?c", "../r", ASK_METADATA);
     assert_string_equal(b.p, "/files/te%20am/a%2Fb%3Fc/..%2Fr/wandb-metadata.json");
 }
 
@@ -51,8 +51,8 @@ static void only_what_rules_look_at_is_asked_for(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO_BUF without = BUF_INIT(4096), with = BUF_INIT(4096);
-        ask_runs(&without, ~cases[i].field);
-        ask_runs(&with, cases[i].field);
+        graphql_runs_query(&without, ~cases[i].field);
+        graphql_runs_query(&with, cases[i].field);
         assert_null(strstr(without.p, cases[i].word));
         assert_non_null(strstr(with.p, cases[i].word));
     }
@@ -92,11 +92,12 @@ static void a_page_that_is_not_whole_is_an_error(void **unused)
         for (int kind = 0; kind < 2; kind++) {
             AUTO_FREE char *text =
                 mem_fmt(kind ? "{\"project\":{\"runCount\":7,\"runs\":%s}}" : "{\"models\":%s}", cases[i].runs);
-            struct ask_page p = {0};
+            struct graphql_page p = {0};
             struct err err = {0};
             json_t *j = json_of(text);
             print_message("%s\n", text);
-            assert_int_equal(kind ? ask_runs_read(j, "before", &p, &err) : ask_projects_read(j, "before", &p, &err),
+            assert_int_equal(kind ? graphql_runs_parse(j, "before", &p, &err)
+                                  : graphql_projects_parse(j, "before", &p, &err),
                              cases[i].want);
             assert_int_equal(err.msg[0] != 0, cases[i].want != 0);
             assert_int_equal(json_array_size(p.edges), cases[i].edges);
@@ -128,17 +129,17 @@ static void a_project_or_a_run_that_is_gone_is_told_from_a_broken_answer(void **
         {"{\"project\":{\"run\":{\"events\":\"x\"}}}", -EBADMSG, -1},
         {"{\"project\":{\"run\":[]}}", -EBADMSG, -1},
     };
-    struct ask_page p = {0};
+    struct graphql_page p = {0};
     struct err err = {0};
     json_t *j = json_of("{\"project\":null}");
     (void)unused;
-    assert_int_equal(ask_runs_read(j, NULL, &p, &err), -EBADMSG); /* of a project that was listed: its failure */
+    assert_int_equal(graphql_runs_parse(j, NULL, &p, &err), -EBADMSG); /* of a project that was listed: its failure */
     json_decref(j);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const json_t *events = NULL;
         j = json_of(cases[i].data);
         print_message("%s\n", cases[i].data);
-        assert_int_equal(ask_events_read(j, &events, &err), cases[i].want);
+        assert_int_equal(graphql_events_parse(j, &events, &err), cases[i].want);
         assert_int_equal(events ? (int)json_array_size(events) : -1, cases[i].n);
         json_decref(j);
     }

@@ -25,7 +25,7 @@ struct step {
     const char *body, *name, *value; /* a header, or NULL */
 };
 
-struct scene {
+struct alert_input {
     struct event_base *base;
     struct evhttp *server, *other; /* other: of another address */
     struct wandb *w;
@@ -44,7 +44,7 @@ struct scene {
     char text[256];
 };
 
-static void answer(struct scene *s, struct evhttp_request *req)
+static void answer(struct alert_input *s, struct evhttp_request *req)
 {
     struct evbuffer *out = evbuffer_new();
     if (s->big) {
@@ -69,7 +69,7 @@ static void answer(struct scene *s, struct evhttp_request *req)
 
 static void on_request(struct evhttp_request *req, void *arg)
 {
-    struct scene *s = arg;
+    struct alert_input *s = arg;
     const char *auth = evhttp_find_header(evhttp_request_get_input_headers(req), "Authorization");
     const char *mine = evhttp_find_header(evhttp_request_get_input_headers(req), "X-Mine");
     struct evbuffer *in = evhttp_request_get_input_buffer(req);
@@ -97,7 +97,7 @@ static void on_request(struct evhttp_request *req, void *arg)
 
 static void on_other(struct evhttp_request *req, void *arg)
 {
-    struct scene *s = arg;
+    struct alert_input *s = arg;
     const char *auth = evhttp_find_header(evhttp_request_get_input_headers(req), "Authorization");
     struct evbuffer *out = evbuffer_new();
 
@@ -108,7 +108,7 @@ static void on_other(struct evhttp_request *req, void *arg)
     evbuffer_free(out);
 }
 
-static struct evhttp *serve(struct scene *s, void (*fn)(struct evhttp_request *, void *), char url[64])
+static struct evhttp *serve(struct alert_input *s, void (*fn)(struct evhttp_request *, void *), char url[64])
 {
     struct evhttp *h = evhttp_new(s->base);
     struct evhttp_bound_socket *b = evhttp_bind_socket_with_handle(h, "127.0.0.1", 0);
@@ -123,10 +123,10 @@ static struct evhttp *serve(struct scene *s, void (*fn)(struct evhttp_request *,
     return h;
 }
 
-static void scene_open(struct scene *s, const struct step *steps, struct wandb_conf conf)
+static void scene_open(struct alert_input *s, const struct step *steps, struct wandb_conf conf)
 {
     struct err err = {0};
-    *s = (struct scene){.base = event_base_new(), .steps = steps};
+    *s = (struct alert_input){.base = event_base_new(), .steps = steps};
     s->server = serve(s, on_request, s->url);
     s->other = serve(s, on_other, s->other_url);
     conf.base = s->url;
@@ -136,7 +136,7 @@ static void scene_open(struct scene *s, const struct step *steps, struct wandb_c
     assert_int_equal(wandb_new(&s->w, s->base, &conf, &err), 0);
 }
 
-static void scene_close(struct scene *s)
+static void scene_close(struct alert_input *s)
 {
     wandb_free(s->w);
     evhttp_free(s->server);
@@ -146,7 +146,7 @@ static void scene_close(struct scene *s)
 
 static void on_done(void *arg, const struct wandb_answer *a)
 {
-    struct scene *s = arg;
+    struct alert_input *s = arg;
     s->done++;
     s->ok += a->err.code == 0;
     s->last = *a;
@@ -157,13 +157,13 @@ static void on_done(void *arg, const struct wandb_answer *a)
         snprintf(s->text, sizeof(s->text), "%.*s", (int)MIN(a->body.len, (size_t)200), a->body.p);
 }
 
-static void until(struct scene *s, int done)
+static void until(struct alert_input *s, int done)
 {
     while (s->done < done)
         assert_int_equal(event_base_loop(s->base, EVLOOP_ONCE), 0);
 }
 
-static void ask(struct scene *s)
+static void ask(struct alert_input *s)
 {
     assert_int_equal(wandb_send(s->w, &(struct wandb_request){.op = "Ask", .query = "query Ask{x}"}, on_done, s, NULL),
                      0);
@@ -175,7 +175,7 @@ static const struct step good[] = {{200, "{\"data\":{\"x\":\"y\"},\"new\":1}", N
 
 static void a_question_is_asked_as_the_vendor_does(void **unused)
 {
-    struct scene s;
+    struct alert_input s;
     json_t *data = NULL;
     struct err err = {0};
     (void)unused;
@@ -221,7 +221,7 @@ static void what_is_tried_again_is_as_in_the_sheet(void **unused)
     };
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct scene s;
+        struct alert_input s;
         print_message("%d\n", cases[i].steps[0].status);
         scene_open(&s, cases[i].steps, (struct wandb_conf){.tries = 5});
         assert_int_equal(wandb_send(s.w,
@@ -251,7 +251,7 @@ static void a_date_says_how_long_to_wait(void **unused)
     struct tm tm;
     time_t at = time(NULL) + 100;
     struct step steps[] = {{429, "", "Retry-After", date}, {0}};
-    struct scene s;
+    struct alert_input s;
     struct http *h = NULL;
     int64_t after = -1;
     (void)unused;
@@ -317,7 +317,7 @@ static void the_key_goes_home_and_into_no_message(void **unused)
     static const struct step echo[] = {{400, "{\"error\":\"bad key " KEY " or " BASIC "\"}", NULL, NULL}, {0}};
     static const struct step moved[] = {{302, "", "Location", "other/signed?x=1"}, {0}};
     static const char *const headers[] = {"X-Mine:yes", NULL};
-    struct scene s;
+    struct alert_input s;
     (void)unused;
     scene_open(&s, echo, (struct wandb_conf){0});
     ask(&s);
@@ -382,7 +382,7 @@ static void addresses_that_are_none_are_refused(void **unused)
 
 static void many_are_under_way_and_never_more_than_told(void **unused)
 {
-    struct scene s;
+    struct alert_input s;
     (void)unused;
     scene_open(&s, good, (struct wandb_conf){.in_flight = 8});
     s.gather = 8; /* the server answers only once eight are asked at once */
@@ -401,7 +401,7 @@ static void many_are_under_way_and_never_more_than_told(void **unused)
 static void answers_on_their_way_are_bounded(void **unused)
 {
     enum { BIG = 1 << 20, N = 24 };
-    struct scene s;
+    struct alert_input s;
     (void)unused;
     scene_open(&s, good, (struct wandb_conf){.in_flight = 12, .bytes = 2 * BIG});
     s.big = BIG;
@@ -425,7 +425,7 @@ static void answers_on_their_way_are_bounded(void **unused)
 
 static void what_is_dropped_is_not_told(void **unused)
 {
-    struct scene s;
+    struct alert_input s;
     (void)unused;
     scene_open(&s, good, (struct wandb_conf){.in_flight = 2});
     s.gather = 3; /* never */
@@ -439,7 +439,7 @@ static void what_is_dropped_is_not_told(void **unused)
 
 static void what_is_given_up_is_told_once(void **unused)
 {
-    struct scene s;
+    struct alert_input s;
     (void)unused;
     scene_open(&s, good, (struct wandb_conf){.in_flight = 2});
     s.gather = 3; /* never */
@@ -460,7 +460,7 @@ static void what_is_given_up_is_told_once(void **unused)
 
 static void nobody_there_is_said_after_the_tries(void **unused)
 {
-    struct scene s;
+    struct alert_input s;
     (void)unused;
     scene_open(&s, good, (struct wandb_conf){.tries = 3});
     evhttp_free(s.server);

@@ -268,7 +268,7 @@ static void every_rule_of_the_old_dashboard_can_be_said(void **unused)
         if (cases[i].day)
             assert_true(date_parse(str_of(cases[i].day), &day));
         assert_int_equal(run_node_read(node, &run, NULL), 0);
-        enum rules_told told = rules_apply(c->rules, cases[i].team, cases[i].project, day, &run, NULL, &a);
+        enum rules_result told = rules_apply(c->rules, cases[i].team, cases[i].project, day, &run, NULL, &a);
         assert_int_equal(told, cases[i].metadata ? RULES_NEED_METADATA : RULES_DONE);
         if (cases[i].metadata) {
             run_node_metadata(&run, str_of(cases[i].metadata));
@@ -325,7 +325,7 @@ static void add_value(void *arg, const char *name, const char *value)
     buf_addf(arg, "%s=%s;", name, value ? value : "-");
 }
 
-static void add_rule(void *arg, const char *rule, enum rule_why why, const char *because)
+static void add_rule(void *arg, const char *rule, enum rule_reason why, const char *because)
 {
     buf_addf(arg, "%.12s %d %s|", rule, (int)why, because ? because : "");
 }

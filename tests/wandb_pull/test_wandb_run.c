@@ -495,11 +495,11 @@ static void the_key_comes_from_the_first_place_that_has_one(void **unused)
     snprintf(netrc, sizeof(netrc), "%s/netrc", dir);
     assert_int_equal(file_write(file, 0600, "from-file\n", 10, NULL), 0);
     assert_int_equal(file_write(netrc, 0600, "machine api.wandb.ai login u password from-netrc", 48, NULL), 0);
-    struct key_ask ask = {.flag = "from-flag",
-                          .file = file,
-                          .base_url = "https://api.wandb.ai:443/x",
-                          .env = "from-env",
-                          .netrc = netrc};
+    struct key_params ask = {.flag = "from-flag",
+                             .file = file,
+                             .base_url = "https://api.wandb.ai:443/x",
+                             .env = "from-env",
+                             .netrc = netrc};
     static const char *const want[] = {"from-flag", "from-env", "from-file", "from-netrc"};
     for (size_t i = 0; i < ARRAY_LEN(want); i++) {
         assert_int_equal(key_find(&ask, &key, &err), 0);

@@ -27,14 +27,14 @@ static struct zone *tokyo(void)
 }
 
 /* Rows as text of the widest set, and what was bad. */
-struct taken {
+struct ingest_request {
     struct buf rows, bad;
     const struct zone *zone;
 };
 
 static int take_row(void *arg, const struct dataset_row *row, struct err *err)
 {
-    struct taken *t = arg;
+    struct ingest_request *t = arg;
 
     (void)err;
     dataset_row_text(&t->rows, DATASET_18, t->zone, &row->run, &row->day);
@@ -43,17 +43,17 @@ static int take_row(void *arg, const struct dataset_row *row, struct err *err)
 
 static void take_bad(void *arg, uint64_t line, const char *why)
 {
-    buf_addf(&((struct taken *)arg)->bad, "%llu: %s\n", (unsigned long long)line, why);
+    buf_addf(&((struct ingest_request *)arg)->bad, "%llu: %s\n", (unsigned long long)line, why);
 }
 
 /* In pieces of `step` bytes. */
-static int read_in(struct taken *t, const struct zone *z, struct str text, size_t step, struct err *err)
+static int read_in(struct ingest_request *t, const struct zone *z, struct str text, size_t step, struct err *err)
 {
     const struct dataset_take take = {take_row, take_bad, t};
     struct dataset *d = dataset_new(z, &take);
     int r = 0;
 
-    *t = (struct taken){BUF_INIT(1 << 20), BUF_INIT(1 << 20), z};
+    *t = (struct ingest_request){BUF_INIT(1 << 20), BUF_INIT(1 << 20), z};
     buf_adds(&t->rows, "");
     buf_adds(&t->bad, "");
     for (size_t i = 0; r == 0 && i < text.len; i += step)
@@ -64,7 +64,7 @@ static int read_in(struct taken *t, const struct zone *z, struct str text, size_
     return r;
 }
 
-static void taken_fini(struct taken *t)
+static void taken_fini(struct ingest_request *t)
 {
     buf_fini(&t->rows);
     buf_fini(&t->bad);
@@ -118,7 +118,7 @@ static void a_line_becomes_a_row_or_says_why_not(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO_FREE char *text = mem_fmt("%s%s", HEAD16, cases[i].line);
-        struct taken t;
+        struct ingest_request t;
         print_message("%s", cases[i].line);
         assert_int_equal(read_in(&t, z, str_of(text), 1 << 20, NULL), 0);
         assert_string_equal(t.rows.p, cases[i].want);
@@ -152,7 +152,7 @@ static void columns_are_found_by_name_and_what_is_no_dataset_is_refused(void **u
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct taken t;
+        struct ingest_request t;
         struct err err = {0};
         print_message("%s\n", cases[i].text);
         assert_int_equal(read_in(&t, z, str_of(cases[i].text), 1 << 20, &err), cases[i].want);
@@ -161,7 +161,7 @@ static void columns_are_found_by_name_and_what_is_no_dataset_is_refused(void **u
         taken_fini(&t);
     }
     AUTO_BUF wide = BUF_INIT(4096);
-    struct taken t;
+    struct ingest_request t;
     buf_adds(&wide, "date");
     for (int i = 0; i < DATASET_COLUMNS_MAX; i++)
         buf_adds(&wide, ",x");
@@ -176,7 +176,7 @@ static void however_a_file_is_cut_into_pieces_the_rows_are_the_same(void **unuse
     struct str text = STR(HEAD16 "2024-11-02,t,\"p,\n\"\"q\"\"\",r,\"[\"\"a\"\"]\",,,x\"y,1.0,8,,,,,n,\r\n\n"
                                  "bad\n2024-11-03,t,p,r,,,,\"\",2.0,8,,,,,n,");
     struct zone *z = tokyo();
-    struct taken whole, t;
+    struct ingest_request whole, t;
 
     (void)unused;
     assert_int_equal(read_in(&whole, z, text, 1 << 20, NULL), 0);
@@ -249,7 +249,7 @@ static int gather(void *arg, struct str piece)
 
 static char *export(struct wandb_store *s, const struct zone *z, enum dataset_set set)
 {
-    struct dataset_ask ask = {.set = set, .zone = z, .from = INT32_MIN, .to = INT32_MAX};
+    struct dataset_params ask = {.set = set, .zone = z, .from = INT32_MIN, .to = INT32_MAX};
     struct buf b = BUF_INIT(1 << 20);
 
     assert_true(dataset_write(s, &ask, gather, &b, NULL) >= 0);

@@ -26,14 +26,14 @@ static struct artifact dataset(void)
 static void asks(struct artifact *a, struct wandb_request *q)
 {
     struct err err = {0};
-    struct errand e = artifact_errand(a);
+    struct wandb_job e = artifact_job(a);
     *q = (struct wandb_request){0};
     assert_int_equal(e.next(e.self, q, &err), 1);
 }
 
 static int answer(struct artifact *a, const char *json, struct err *err)
 {
-    struct errand e = artifact_errand(a);
+    struct wandb_job e = artifact_job(a);
     struct wandb_answer got = {.status = 200, .data = json ? json_loads(json, 0, NULL) : NULL};
     int r = e.take(e.self, &got, err);
     json_decref(got.data);
@@ -69,7 +69,7 @@ static void a_version_is_drafted_filled_and_committed_in_this_order(void **unuse
     struct artifact a = dataset();
     struct wandb_request q;
     struct err err = {0};
-    struct errand e = artifact_errand(&a);
+    struct wandb_job e = artifact_job(&a);
     (void)unused;
 
     asks(&a, &q);
@@ -145,7 +145,7 @@ static void what_is_there_is_not_sent_again(void **unused)
     struct artifact a = dataset();
     struct wandb_request q;
     struct err err = {0};
-    struct errand e = artifact_errand(&a);
+    struct wandb_job e = artifact_job(&a);
     (void)unused;
     asks(&a, &q);
     assert_int_equal(answer(&a, "{\"createArtifact\":{\"artifact\":{\"id\":\"A1\",\"state\":\"COMMITTED\"}}}", &err),

@@ -33,14 +33,14 @@ static struct logged tables_run(const struct table_set *s, const char *salt)
     return l;
 }
 
-static int asks(struct errand e, struct wandb_request *q)
+static int asks(struct wandb_job e, struct wandb_request *q)
 {
     struct err err = {0};
     *q = (struct wandb_request){0};
     return e.next(e.self, q, &err);
 }
 
-static int answer(struct errand e, const char *json)
+static int answer(struct wandb_job e, const char *json)
 {
     struct err err = {0};
     struct wandb_answer got = {.status = 200, .data = json ? json_loads(json, 0, NULL) : NULL};
@@ -80,7 +80,7 @@ static void a_run_begins_untagged_and_is_tagged_at_its_end(void **unused)
     struct table_set s = one_table();
     struct logged l = tables_run(&s, NULL);
     struct wandb_request q;
-    struct errand e = logged_begin(&l);
+    struct wandb_job e = logged_begin(&l);
     char path[128];
     (void)unused;
 
@@ -136,7 +136,7 @@ static void tagged_runs_come_page_by_page(void **unused)
     struct tagged t = {.entity = "e", .project = "p", .tag = "latest"};
     struct wandb_request q;
     tagged_init(&t);
-    struct errand e = tagged_errand(&t);
+    struct wandb_job e = tagged_job(&t);
     (void)unused;
     assert_int_equal(asks(e, &q), 1);
     assert_true(has(q.variables, "\"filters\":\"{\\\"tags\\\":{\\\"$in\\\":[\\\"latest\\\"]}}\""));
@@ -159,7 +159,7 @@ static void tagged_runs_come_page_by_page(void **unused)
     assert_string_equal(t.v[0].id, "r1");
 
     struct untag u = {.run = &t.v[0], .tag = "latest"};
-    e = untag_errand(&u);
+    e = untag_job(&u);
     assert_int_equal(asks(e, &q), 1);
     assert_true(str_eq(q.variables, "{\"id\":\"S1\",\"displayName\":\"T_1\",\"notes\":null,\"groupName\":null,"
                                     "\"config\":\"{\\\"a\\\":1}\",\"tags\":[\"Acme\"]}"));
@@ -184,7 +184,7 @@ static void a_list_that_is_none_is_an_error_and_no_project_is_none(void **unused
         struct tagged t = {.entity = "e", .project = "p", .tag = "latest"};
         tagged_init(&t);
         print_message("%s\n", cases[i].json);
-        assert_int_equal(answer(tagged_errand(&t), cases[i].json), cases[i].want);
+        assert_int_equal(answer(tagged_job(&t), cases[i].json), cases[i].want);
         tagged_fini(&t);
     }
 }
@@ -195,7 +195,7 @@ static void a_file_of_an_artifact_is_looked_for_on_every_page(void **unused)
     struct wandb_request q;
     struct err err = {0};
     artifact_get_init(&g);
-    struct errand e = artifact_get_errand(&g);
+    struct wandb_job e = artifact_get_job(&g);
     (void)unused;
     assert_int_equal(asks(e, &q), 1);
     assert_int_equal(answer(e, "{\"project\":{\"artifact\":{\"id\":\"A1\"}}}"), 0);

@@ -62,14 +62,14 @@ static int set_up(void **unused)
     return 0;
 }
 
-static struct tables_ask yesterday(void)
+static struct tables_params yesterday(void)
 {
-    return (struct tables_ask){.companies = companies,
-                               .n_companies = ARRAY_LEN(companies),
-                               .runs = days,
-                               .n_runs = ARRAY_LEN(days),
-                               .from = may(9),
-                               .to = may(9)};
+    return (struct tables_params){.companies = companies,
+                                  .n_companies = ARRAY_LEN(companies),
+                                  .runs = days,
+                                  .n_runs = ARRAY_LEN(days),
+                                  .from = may(9),
+                                  .to = may(9)};
 }
 
 static const struct table *table(const struct tables *t, const char *tag, const char *key)
@@ -86,7 +86,7 @@ static void a_table_is_as_wandb_writes_it(void **unused)
 {
     struct tables t;
     struct err err = {0};
-    struct tables_ask ask = yesterday();
+    struct tables_params ask = yesterday();
     (void)unused;
     assert_int_equal(tables_make(&ask, &t, &err), 0);
     const struct table *weekly = table(&t, "Acme", "company_weekly_gpu_usage_within_4weeks");
@@ -142,7 +142,7 @@ static void runs_have_the_keys_of_the_old_tool(void **unused)
     };
     struct tables t;
     struct err err = {0};
-    struct tables_ask ask = yesterday();
+    struct tables_params ask = yesterday();
     size_t at = 0;
     (void)unused;
     assert_int_equal(tables_make(&ask, &t, &err), 0);
@@ -169,7 +169,7 @@ static void a_table_of_nothing_has_one_column_and_a_summary_all(void **unused)
 {
     struct tables t;
     struct err err = {0};
-    struct tables_ask ask = yesterday();
+    struct tables_params ask = yesterday();
     (void)unused;
     ask.n_runs = 0;
     assert_int_equal(tables_make(&ask, &t, &err), 0);
@@ -189,7 +189,7 @@ static void thirty_days_and_four_weeks_are_the_newest(void **unused)
 {
     struct tables t;
     struct err err = {0};
-    struct tables_ask ask = yesterday();
+    struct tables_params ask = yesterday();
     (void)unused;
     ask.from = ask.to = date_of(2026, 7, 31);
     assert_int_equal(tables_make(&ask, &t, &err), 0);
@@ -207,7 +207,7 @@ static void cpu_hours_of_a_week_are_at_most_what_was_lent(void **unused)
     static const struct cpu_lent lent[] = {{"Acme", 16}, {"Old", 1}};
     struct tables t;
     struct err err = {0};
-    struct tables_ask ask = yesterday();
+    struct tables_params ask = yesterday();
     (void)unused;
     ask.cpus = lent;
     ask.n_cpus = ARRAY_LEN(lent);
@@ -237,7 +237,7 @@ static void what_is_not_known_is_said_in_every_table(void **unused)
     struct known all = {.told = true, .days = {1, 1, &known}, .stale = {1, 1, &stale}};
     struct tables t;
     struct err err = {0};
-    struct tables_ask ask = yesterday();
+    struct tables_params ask = yesterday();
     (void)unused;
     ask.known = &all;
     ask.cpus = lent;

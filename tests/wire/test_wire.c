@@ -900,13 +900,13 @@ static void a_batch_is_repeated_under_another_key(void **unused)
     b.key = (struct batch_key){.run = 1, .number = 2};
     memset(key.node.b, 9, sizeof(key.node.b));
     assert_int_equal(wire_put_batch(enc, &one, &b), 0);
-    assert_int_equal(wire_put_again(&two, buf_str(&one), &key, 7, 8), 0);
+    assert_int_equal(wire_put_copy(&two, buf_str(&one), &key, 7, 8), 0);
     b.key = key;
     b.facts = 7;
     b.procs = 8;
     assert_int_equal(wire_put_batch(enc, &want, &b), 0);
     assert_true(str_eq_str(buf_str(&two), buf_str(&want)));
-    assert_int_equal(wire_put_again(&two, str_n(one.p, 20), &key, 7, 8), -EINVAL);
+    assert_int_equal(wire_put_copy(&two, str_n(one.p, 20), &key, 7, 8), -EINVAL);
     wire_enc_free(enc);
 }
 
