@@ -102,7 +102,7 @@ export const say = {
     group: "グループ",
     sort: "並び順",
     as: "表示",
-    because: (_, name, reason, gap) => `${name}${gap}${reason}`,
+    because: (state, name, reason, gap) => (state === "hung" ? reason.replace("driver does not answer", "ドライバー応答なし") : `${name}${gap}${reason}`),
     stateFor: (state, span) => `${state}(${span})`,
     stateBy: (state, who, span) => `${who} が${state}${span && `(${span})`}`,
     needsService: (why) => `要保守: ${why}`,
