@@ -1,4 +1,4 @@
-/* main.c: the table of subcommands. */
+/* main.c: muster: runs a subcommand. */
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,32 +9,9 @@
 #include "cli/cmd.h"
 #include "model/quantities.h"
 
-const struct cmd cmds[] = {
-#define COMMAND(word, name)                {word, cmd_##name, NULL, &name##_help, false, NULL},
-#define PROGRAM(word, name, hidden, verbs) {word, NULL, cmd_##name, &name##_help, hidden, verbs},
-#include "cli/commands.def"
-    {0},
-};
-
-const char *cmd_group(const struct cmd *c)
-{
-    static const struct {
-        const char *first, *title;
-    } groups[] = {
-#define COMMAND(word, name)
-#define PROGRAM(word, name, hidden, verbs)
-#define GROUP(first, title) {first, title},
-#include "cli/commands.def"
-    };
-    for (size_t i = 0; i < ARRAY_LEN(groups); i++)
-        if (strcmp(c->name, groups[i].first) == 0)
-            return groups[i].title;
-    return NULL;
-}
-
 static int help(FILE *to)
 {
-    fprintf(to, "muster " MUSTER_VERSION ": roll call for every GPU\n\nUsage: muster COMMAND [OPTIONS]\n");
+    fprintf(to, "muster " MUSTER_VERSION ": monitor the GPUs of a cluster\n\nUsage: muster COMMAND [OPTIONS]\n");
     for (const struct cmd *c = cmds; c->name; c++) {
         if (cmd_group(c))
             fprintf(to, "\n%s:\n", cmd_group(c));
@@ -44,8 +21,8 @@ static int help(FILE *to)
     fprintf(to, "\nHow much a GPU is used:\n");
     for (const struct quantity *t = quantities; t->word; t++)
         fprintf(to, "  %-11s %s\n", t->word, t->meaning);
-    fprintf(to,
-            "\n`muster COMMAND --help` explains one. Start with `muster up`, or `muster ls` for this machine alone.\n");
+    fprintf(to, "\n`muster COMMAND --help` describes a command. Start with `muster up`, or `muster ls` for this "
+                "machine alone.\n");
     return to == stderr ? EXIT_USAGE : EXIT_OK;
 }
 

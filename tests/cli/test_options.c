@@ -12,14 +12,6 @@ static const struct opt_cmd *const helps[] = {
 #include "cli/commands.def"
 };
 
-/* main.c has them. man.c and completion.c, whose tables are checked here, need them to link. */
-const struct cmd cmds[] = {{0}};
-const char *cmd_group(const struct cmd *c)
-{
-    (void)c;
-    return NULL;
-}
-
 static size_t conf_size(const struct opt *opts)
 {
     size_t size = 0;
