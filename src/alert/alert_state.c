@@ -128,7 +128,12 @@ void alert_states_load(struct alert_states *w, const struct alert *a, const stru
         return;
     }
     struct entry *e = find(w, a->rule, a->subject);
-    if (a->notice && e && (a->since_ms > e->a->since_ms || !e->a->fired_ms)) { /* keep the newest reported one */
+    /* Two leaders can store the same alert when the leader changes. Every hub keeps the same one: the newest reported,
+     * then the highest id. */
+    bool later = e && a->since_ms == e->a->since_ms && a->id > e->a->id;
+    if (e && a->notice && (a->since_ms > e->a->since_ms || !e->a->fired_ms || later)) {
+        replace(e, a);
+    } else if (e && !a->notice && e->before && alert_state(a) == ALERT_FIRING && a->id > e->a->id) {
         replace(e, a);
     } else if (!e && (a->notice || alert_state(a) == ALERT_FIRING) && w->n < ALERT_STATES_MAX) {
         e = add(w, a);

@@ -214,6 +214,43 @@ static void w4_what_happened_is_told_once_each_time(void **unused)
     alert_states_free(l);
 }
 
+/* Two leaders stored the same alert: every hub keeps the same one, in whatever order it learns of them. */
+static void an_alert_that_two_leaders_stored_has_one_id_everywhere(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < 8; i++) {
+        bool notice = i & 1, newest_first = i & 2, loaded = i & 4;
+        if (loaded && newest_first)
+            continue; /* the store gives them in order of id */
+        struct alert_states *l = alert_states_new(0);
+        for (int k = 0; k < 2; k++) {
+            struct alert a = {.id = (k == 0) == newest_first ? 79 : 66,
+                              .since_ms = 900,
+                              .fired_ms = 950,
+                              .resolved_ms = notice ? 950 : 0,
+                              .notice = notice,
+                              .rule = "h",
+                              .subject = "a",
+                              .node = "",
+                              .place = "",
+                              .device = "",
+                              .person = "",
+                              .text = "",
+                              .advice = ""};
+            if (loaded)
+                alert_states_load(l, &a, NULL);
+            else
+                alert_states_take(l, &a, NULL);
+        }
+        print_message("%s, %s, %s\n", notice ? "notice" : "alert", newest_first ? "79 first" : "66 first",
+                      loaded ? "loaded" : "sent");
+        assert_non_null(alert_states_at(l, 0));
+        assert_int_equal(alert_states_at(l, 0)->id, 79);
+        assert_null(alert_states_at(l, 1));
+        alert_states_free(l);
+    }
+}
+
 static void w4_a_notice_that_goes_on_is_told_once_however_long(void **unused)
 {
     static const struct alert_rule happens = {.name = "h", .severity = SEV_INFO, .notice = true};
@@ -1024,7 +1061,8 @@ static void a_note_comes_back_as_it_was(void **unused)
         assert_null(alert_read(str_of(bad[i]), &err));
 }
 
-TESTS(cmocka_unit_test(w5_what_lasts_is_told_once_though_its_parts_begin_one_by_one),
+TESTS(cmocka_unit_test(an_alert_that_two_leaders_stored_has_one_id_everywhere),
+      cmocka_unit_test(w5_what_lasts_is_told_once_though_its_parts_begin_one_by_one),
       cmocka_unit_test(w6_a_notice_of_what_lasts_is_known_while_it_goes_on),
       cmocka_unit_test(w4_a_notice_that_another_told_is_not_told_again),
       cmocka_unit_test(how_many_gpus_very_many_nodes_had_is_kept), cmocka_unit_test(w6_it_is_known_after_a_restart_too),
