@@ -131,7 +131,7 @@ class Alerts(alerting.Watched):
         status, out, _ = self.cli("rules")
         self.assertEqual(status, 0)
         self.assertRegex(out, r"gpu-idle +info +off")
-        self.assertRegex(out, r"busy-kim +info +on +at once +never +user:kim")
+        self.assertRegex(out, r"busy-kim +info +on +immediately +never +user:kim")
         self.on["a2"] = "kim"
         lib.wait_until("it is found", lambda: "a2:0 is kim's" in self.cli("test")[1])
         self.assertEqual(self.cli("what")[0], 2)

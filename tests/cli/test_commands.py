@@ -125,8 +125,8 @@ class Folder(HubCase):
 
     def test_no_jobs_names_the_span(self):
         ask = [lib.MUSTER, "jobs", "--hub", self.h.url]
-        for flags, said in (([], "no run was within the last 1 d"), (["--last", "7d"], "within the last 7 d"), (["--last", "0"], "there is no run\n"),
-                            (["--person", "kim"], "no such run was within the last 1 d")):
+        for flags, said in (([], "no run within the last 1 d"), (["--last", "7d"], "within the last 7 d"), (["--last", "0"], "no run\n"),
+                            (["--person", "kim"], "no such run within the last 1 d")):
             status, _, err = self.run_any(*ask, *flags)
             self.assertEqual(status, 1)
             self.assertIn(said, err)

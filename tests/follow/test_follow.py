@@ -121,7 +121,7 @@ class Two(FollowCase):
             status, _, answer = lib.ask(a.url + path, method=method, body=None if body is None else json.dumps(body), headers={"Content-Type": "application/json", **admin})
             detail = json.loads(answer).get("detail", "")
             self.assertEqual(status, 403, (method, path, answer))
-            self.assertIn("of the site munich, which this hub only follows", detail, path)
+            self.assertIn("to the site munich, which this hub only follows", detail, path)
             self.assertIn(b.url, detail, path)
 
     def no_echo(self, a):
