@@ -150,7 +150,7 @@ class Top(lib.Case):
         t.keys("Enter")
         t.wait(r"^6 of 48 match 'free host:dgx2': 6 on dgx2")
         t.keys("p")
-        t.wait(r"nothing matches the filter")
+        t.wait(r"no match for the filter")
         t.keys("Escape")
         t.wait(r"^\d+ of 48 free")
         t.wait(r"python")
