@@ -19,7 +19,7 @@ test("a site's nodes stand beside one's own, lead to their own page, and are sta
     await counts(page.locator(".cell"), 8);
     const link = page.locator(".main a", { hasText: /^munich$/ }).first();
     assert.equal(await link.getAttribute("href"), `${b.url}/node/dgx1`);
-    assert.match(await words(page.locator(".main")), /This hub only follows that site\. What was is kept there: munich/);
+    assert.match(await words(page.locator(".main")), /This hub only follows that site, which stores the history: munich/);
     await looksRight(page, "follow-node-1280-light");
 
     await page.locator(".cell").first().click();

@@ -113,7 +113,7 @@ class History(lib.Case):
         self.feed(free, [(at, 0) for at in minutes(0, 7)])
         query = f"from={base}&to={base + 420000}&step=1m"
         want = {"name": "dgx1:0", "node": "dgx1", "device": node.uuid, "by": "util", "work": [90, 90, 0, 0, None, None, 0],
-                "held": [[0, 2, "kim"], [2, 4, "lee"]], "idle": [[2, 4]], "wrong": [(120000, "the driver did not answer")]}
+                "held": [[0, 2, "kim"], [2, 4, "lee"]], "idle": [[2, 4]], "wrong": [(120000, "the driver did not respond")]}
 
         def shown():
             row = self.strip(query)["rows"][0]
