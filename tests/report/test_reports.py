@@ -127,7 +127,7 @@ class Reports(Base):
         self.assertEqual(m["title"], "muster: usage by person, " + day.strftime("%A %Y-%m-%d"))
         self.assertIn("2 reports before this one went out to nobody", m["text"])
         self.assertIn("The chart does not go through this channel.", m["text"])
-        self.hub.wait_line("2 before this one went out to nobody")
+        self.hub.wait_line("2 earlier reports were not sent")
         # the numbers are those of /api/v1/usage
         usage = lib.ask_json(f"{self.hub.url}/api/v1/usage?by=person&from={midnight - DAY}&to={midnight}")
         self.assertGreater(len(usage["rows"]), 3)

@@ -322,7 +322,7 @@ class Top(lib.Case):
         self.assertEqual([p.wait(lib.LIMIT_S) for p in own[:2]], [-signal.SIGKILL] * 2)
         self.assertIsNone(own[2].poll())
         t.keys("g", "K")  # the stub still lists it, but it has ended
-        t.wait(rf"^{own[0].pid} has ended")
+        t.wait(rf"^process {own[0].pid} has ended")
         t.keys("q")
         t.wait(r"^READY>$")
 
@@ -355,7 +355,7 @@ class Top(lib.Case):
 
     def test_without_a_terminal_it_says_so(self):
         status, out, err = self.run_any(lib.MUSTER, "top")
-        self.assertEqual((status, out, err), (2, "", "muster top: it needs a terminal; `muster ls` is for pipes\n"))
+        self.assertEqual((status, out, err), (2, "", "muster top: it needs a terminal; for pipes use `muster ls`\n"))
         status, _, err = self.run_any(lib.MUSTER, "top", "mem<")
         self.assertEqual(status, 2)
         self.assertIn("column 5 of 'mem<'", err)
