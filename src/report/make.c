@@ -307,8 +307,8 @@ static void add_notes(const struct scheduled_job *k, const struct usage_table *t
     if (t && t->total.s.tensor_of_ms > 0)
         buf_adds(notes, "Tensor: hours times the share of time that tensor pipes worked.\n");
     if (k->missed)
-        buf_addf(notes, "%u report%s before this one went out to nobody: the hub was off.\n", k->missed,
-                 k->missed > 1 ? "s" : "");
+        buf_addf(notes, "%u earlier report%s not sent because the hub was off.\n", k->missed,
+                 k->missed > 1 ? "s were" : " was");
 }
 
 /* Days of a week or a month stand beside each other; of a day it is who held how much. */

@@ -125,7 +125,7 @@ class Reports(Base):
         m = first[0]
         self.assertEqual((m["kind"], m["severity"], m["rule"], m["channel"]), ("report", "info", "daily", "prog"))
         self.assertEqual(m["title"], "muster: usage by person, " + day.strftime("%A %Y-%m-%d"))
-        self.assertIn("2 reports before this one went out to nobody", m["text"])
+        self.assertIn("2 earlier reports were not sent", m["text"])
         self.assertIn("The chart does not go through this channel.", m["text"])
         self.hub.wait_line("2 earlier reports were not sent")
         # the numbers are those of /api/v1/usage
